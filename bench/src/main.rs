@@ -1,0 +1,51 @@
+//! The load harness: the same work for Squall, its peers, and a server that does nothing but read and write.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command talks to its user"
+)]
+
+mod engine;
+mod floor;
+mod hits;
+mod load;
+mod machine;
+mod origin;
+mod probe;
+mod process;
+mod report;
+mod scaling;
+mod server;
+mod workload;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Measures Squall beside its peers.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask bench")]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Hits, misses and refusals: requests/s, and processor time per request
+    Hits(hits::Options),
+    /// The least that a server can do: one read, one write. Started by the harness
+    #[command(hide = true)]
+    Floor(floor::Options),
+    /// The web server behind all of them. Started by the harness
+    #[command(hide = true)]
+    Origin(origin::Options),
+}
+
+fn main() -> Result<()> {
+    match Args::parse().command {
+        Command::Hits(options) => hits::run(&options),
+        Command::Floor(options) => floor::run(&options),
+        Command::Origin(options) => origin::run(options.port),
+    }
+}

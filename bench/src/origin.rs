@@ -1,0 +1,79 @@
+//! The web server behind every proxy: `/bytes/SIZE/NAME` may be kept, `/fresh/SIZE/NAME` may not, and `/count` says how
+//! many requests there have been, itself not counted.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::engine::{Answer, serve};
+
+/// Answers up to this size are kept ready.
+const SMALL: usize = 4 << 10;
+
+/// How the origin serves.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Options {
+    /// Port on 127.0.0.1
+    #[arg(long)]
+    pub(crate) port: u16,
+}
+
+/// Serves until it is killed.
+pub(crate) fn run(port: u16) -> Result<()> {
+    let mut count: u64 = 0;
+    let mut made: HashMap<String, Vec<u8>> = HashMap::new();
+    serve(port, move |head| {
+        let head = String::from_utf8_lossy(head);
+        let target = head.split(' ').nth(1).unwrap_or_default();
+        let path = target.split_once("://").map_or(target, |(_, rest)| {
+            rest.split_at(rest.find('/').unwrap_or(0)).1
+        });
+        let close = head.to_ascii_lowercase().contains("\r\nconnection: close")
+            || head.contains(" HTTP/1.0\r\n");
+        if path == "/count" {
+            let (content, close) = (format!("{count}\n"), true);
+            return Answer {
+                bytes: render("200 OK", "no-store", content.as_bytes(), close),
+                close,
+            };
+        }
+        count += 1;
+        // Answers that are asked for again and again are made once.
+        if let Some(bytes) = made.get(path)
+            && !close
+        {
+            let bytes = Cow::Owned(bytes.clone());
+            return Answer { bytes, close };
+        }
+        let mut words = path.split('/').skip(1);
+        let (kind, size) = (
+            words.next().unwrap_or_default(),
+            words.next().and_then(|size| size.parse().ok()),
+        );
+        let (cache, status) = match (kind, size) {
+            ("bytes", Some(_)) => ("public, max-age=86400", "200 OK"),
+            ("fresh", Some(_)) => ("no-store", "200 OK"),
+            _ => ("no-store", "404 Not Found"),
+        };
+        let content = testkit::Pattern::new(path, size.unwrap_or(0)).to_vec();
+        let bytes = render(status, cache, &content, close);
+        if !close && content.len() <= SMALL {
+            made.insert(path.to_owned(), bytes.to_vec());
+        }
+        Answer { bytes, close }
+    })
+}
+
+fn render(status: &str, cache: &str, content: &[u8], close: bool) -> Cow<'static, [u8]> {
+    let date = jiff::Timestamp::now().strftime("%a, %d %b %Y %H:%M:%S GMT");
+    let connection = if close { "close" } else { "keep-alive" };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nServer: origin\r\nDate: {date}\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n\
+         Cache-Control: {cache}\r\nContent-Type: application/octet-stream\r\nContent-Length: {}\r\n\
+         Connection: {connection}\r\n\r\n",
+        content.len()
+    );
+    Cow::Owned([head.as_bytes(), content].concat())
+}

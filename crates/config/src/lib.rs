@@ -1,0 +1,56 @@
+//! squid.conf ⇄ [`Config`]: the language, one table of every directive, and what
+//! each line means. Used by `rules`, `proxy` and the program. Reads the files that
+//! are named, and does no other I/O.
+
+pub mod directives;
+mod model;
+mod problem;
+mod read;
+mod readers;
+mod text;
+
+pub use model::{access, cache, log, peer, port};
+
+pub use model::access::{
+    AccessRule, AclLine, AclRef, DenyInfo, HeaderAccess, HeaderAdd, HeaderReplace, OutgoingAddress,
+    SizeRule, UpgradeRule,
+};
+pub use model::cache::{CacheDir, RefreshOptions, RefreshPattern, Replacement};
+pub use model::log::{AccessLog, LogFormat, LogModule};
+pub use model::peer::{Peer, PeerKind, PeerLogin, PeerOptions};
+pub use model::port::{Accel, KeepAlive, PmtuDiscovery, Port, PortMode, VirtualPort};
+pub use model::{Config, FilePlace, ForwardedFor, Relaxed, UriWhitespace};
+pub use problem::{Place, Problem, Problems, Severity};
+
+use std::path::Path;
+
+/// The configuration that holds without a file.
+const BUILT_IN: &str = include_str!("built-in.conf");
+
+/// Reads a configuration file and what it includes.
+///
+/// # Errors
+/// Everything that keeps it from being used, with all other findings.
+pub fn load(path: &Path) -> Result<Config, Problems> {
+    read::file(path)
+}
+
+/// Reads a configuration from memory; `name` stands for the file in messages.
+///
+/// # Errors
+/// As [`load`].
+pub fn parse(text: &str, name: &str) -> Result<Config, Problems> {
+    read::text(text, name, text::walk::Files::Disk)
+}
+
+/// What holds when there is no configuration file: Squid's stock rules on 127.0.0.1:3128.
+#[must_use]
+pub fn built_in() -> Config {
+    parse(BUILT_IN, "built-in").unwrap_or_default()
+}
+
+/// Parses anything, without touching a file. For fuzzers and properties.
+pub fn fuzz(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    drop(read::text(&text, "fuzz", text::walk::Files::Missing));
+}

@@ -1,0 +1,328 @@
+//! What a configuration says, typed: a field per directive, named after it.
+//! Read by `rules`, `proxy` and the program; made by the readers of `directives`.
+
+pub mod access;
+pub mod cache;
+mod defaults;
+pub mod log;
+pub mod peer;
+pub mod port;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::problem::Problem;
+use access::{
+    AccessRule, AclLine, DenyInfo, HeaderAccess, HeaderAdd, HeaderReplace, OutgoingAddress,
+    SizeRule, UpgradeRule,
+};
+use cache::{CacheDir, RefreshPattern, Replacement};
+use log::{AccessLog, LogFormat};
+use peer::Peer;
+use port::Port;
+
+/// A whole configuration. Sizes are bytes. Unset directives have the defaults of the newest Squid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a field per on/off directive"
+)]
+pub struct Config {
+    /// Findings that don't keep the configuration from being used, in the order of its lines.
+    pub warnings: Vec<Problem>,
+
+    // Threads.
+    /// Worker threads; `None` (no line) is one per core, 0 means 1.
+    pub workers: Option<u32>,
+    /// Worker number (from 1) and the core it runs on (from 1).
+    pub cpu_affinity_map: Vec<(u32, u32)>,
+
+    // Listening.
+    /// `http_port` lines.
+    pub ports: Vec<Port>,
+    /// Socket filter on accept: `httpready`, `dataready`, `data`.
+    pub accept_filter: Option<String>,
+    /// Receive buffer of client sockets; `None` is the system's.
+    pub tcp_recv_bufsize: Option<u64>,
+
+    // Access.
+    /// ACL definitions in order, the predefined ones first.
+    pub acls: Vec<AclLine>,
+    /// May this request be served? Empty: no.
+    pub http_access: Vec<AccessRule>,
+    /// May this reply be sent?
+    pub http_reply_access: Vec<AccessRule>,
+    /// May this miss be fetched?
+    pub miss_access: Vec<AccessRule>,
+    /// May this be answered from the cache, or stored?
+    pub cache: Vec<AccessRule>,
+    /// Never to a peer.
+    pub always_direct: Vec<AccessRule>,
+    /// Only to a peer.
+    pub never_direct: Vec<AccessRule>,
+    /// May this request share a fetch?
+    pub collapsed_forwarding_access: Vec<AccessRule>,
+    /// Pages for denied requests.
+    pub deny_info: Vec<DenyInfo>,
+    /// Which protocols may be switched to; none without a line.
+    pub http_upgrade_request_protocols: Vec<UpgradeRule>,
+
+    // Next hops.
+    /// `cache_peer` lines.
+    pub peers: Vec<Peer>,
+    /// Try the origin before parents.
+    pub prefer_direct: bool,
+    /// What can't be a hit goes to the origin.
+    pub nonhierarchical_direct: bool,
+    /// URLs with one of these words go to the origin.
+    pub hierarchy_stoplist: Vec<String>,
+    /// A peer is dead after no answer for this long.
+    pub dead_peer_timeout: Duration,
+    /// Hops tried for a request.
+    pub forward_max_tries: u32,
+    /// Further tries of one TCP connect.
+    pub connect_retries: u32,
+    /// Try another hop on 403, 500, 501 and 503.
+    pub retry_on_error: bool,
+    /// Local addresses of outgoing connections.
+    pub tcp_outgoing_address: Vec<OutgoingAddress>,
+    /// Wait before the second address family is tried.
+    pub happy_eyeballs_connect_timeout: Duration,
+    /// Least time between two such spare connections; `None` is no limit.
+    pub happy_eyeballs_connect_gap: Option<Duration>,
+    /// Spare connections at once; `None` is no limit.
+    pub happy_eyeballs_connect_limit: Option<u32>,
+
+    // Cache.
+    /// Memory for stored responses.
+    pub cache_mem: u64,
+    /// Largest stored response.
+    pub maximum_object_size: u64,
+    /// Largest response stored in memory.
+    pub maximum_object_size_in_memory: u64,
+    /// Smallest response stored on disk.
+    pub minimum_object_size: u64,
+    /// Memory eviction; `None` (no line) leaves the choice to the store.
+    pub memory_replacement_policy: Option<Replacement>,
+    /// Disk eviction of `cache_dir` lines below it.
+    pub cache_replacement_policy: Option<Replacement>,
+    /// `cache_dir` lines.
+    pub cache_dirs: Vec<CacheDir>,
+    /// `refresh_pattern` lines in order; empty means `. 0 20% 4320`.
+    pub refresh_patterns: Vec<RefreshPattern>,
+    /// Finish a fetch nobody waits for when less than this is left; `None` always finishes.
+    pub quick_abort_min: Option<u64>,
+    /// Abort it when more than this is left.
+    pub quick_abort_max: u64,
+    /// Finish it when more than this percentage is done.
+    pub quick_abort_pct: u32,
+    /// Errors are fresh for this long.
+    pub negative_ttl: Duration,
+    /// How far a Range may start and the whole still be fetched. First match; no line: 0.
+    pub range_offset_limit: Vec<SizeRule>,
+    /// Responses fresh for less than this aren't stored without a validator.
+    pub minimum_expiry_time: Duration,
+    /// How far a fetch runs ahead of its fastest reader.
+    pub read_ahead_gap: u64,
+    /// Stale responses are served after a failed validation for this long.
+    pub max_stale: Duration,
+    /// Never validate.
+    pub offline_mode: bool,
+    /// A conditional request of a client makes us validate.
+    pub refresh_all_ims: bool,
+    /// A client's reload becomes a conditional request.
+    pub reload_into_ims: bool,
+    /// A response with Vary may be stored though it expires at once.
+    pub vary_ignore_expire: bool,
+    /// Requests for one URL share one fetch; `None` (no line): on accelerator ports only.
+    pub collapsed_forwarding: Option<bool>,
+
+    // HTTP.
+    /// Largest request head.
+    pub request_header_max_size: u64,
+    /// Largest response head.
+    pub reply_header_max_size: u64,
+    /// Largest request body; `None` is no limit.
+    pub request_body_max_size: Option<u64>,
+    /// Bytes of a request held while it can't be sent on.
+    pub client_request_buffer_max_size: u64,
+    /// Send the Via field.
+    pub via: bool,
+    /// X-Forwarded-For of requests.
+    pub forwarded_for: ForwardedFor,
+    /// Which request fields pass.
+    pub request_header_access: Vec<HeaderAccess>,
+    /// Which response fields pass.
+    pub reply_header_access: Vec<HeaderAccess>,
+    /// Values for denied request fields.
+    pub request_header_replace: Vec<HeaderReplace>,
+    /// Values for denied response fields.
+    pub reply_header_replace: Vec<HeaderReplace>,
+    /// Fields added to requests.
+    pub request_header_add: Vec<HeaderAdd>,
+    /// Fields added to responses.
+    pub reply_header_add: Vec<HeaderAdd>,
+    /// Tolerance of malformed heads.
+    pub relaxed_header_parser: Relaxed,
+    /// White space in request targets.
+    pub uri_whitespace: UriWhitespace,
+    /// Requests read ahead of the one being served.
+    pub pipeline_prefetch: u32,
+    /// Keep client connections open.
+    pub client_persistent_connections: bool,
+    /// Keep server connections open.
+    pub server_persistent_connections: bool,
+    /// Keep a client connection open after an error page.
+    pub persistent_connection_after_error: bool,
+
+    // Timeouts.
+    /// Finding a working hop.
+    pub forward_timeout: Duration,
+    /// TCP connect to an origin.
+    pub connect_timeout: Duration,
+    /// TCP connect to a peer.
+    pub peer_connect_timeout: Duration,
+    /// Silence of a server.
+    pub read_timeout: Duration,
+    /// A reader that takes nothing.
+    pub write_timeout: Duration,
+    /// A whole request head.
+    pub request_timeout: Duration,
+    /// First byte on a new connection.
+    pub request_start_timeout: Duration,
+    /// First byte of a further request.
+    pub client_idle_pconn_timeout: Duration,
+    /// A client connection, all in all.
+    pub client_lifetime: Duration,
+    /// Age at which an idle connection isn't used again; zero is never.
+    pub pconn_lifetime: Duration,
+    /// Keep serving clients that have closed their sending side.
+    pub half_closed_clients: bool,
+    /// Idle server connection.
+    pub server_idle_pconn_timeout: Duration,
+    /// Clients may finish for this long at shutdown.
+    pub shutdown_lifetime: Duration,
+
+    // Names and process.
+    /// Name in error pages, Via and Cache-Status; `None` is the system's.
+    pub visible_hostname: Option<String>,
+    /// Name for loop detection; `None` is `visible_hostname`.
+    pub unique_hostname: Option<String>,
+    /// Other names of this proxy.
+    pub hostname_aliases: Vec<String>,
+    /// Contact in error pages.
+    pub cache_mgr: String,
+    /// Hide the version.
+    pub httpd_suppress_version_string: bool,
+    /// User to run as.
+    pub cache_effective_user: Option<String>,
+    /// Group to run as.
+    pub cache_effective_group: Option<String>,
+    /// Least file mode mask.
+    pub umask: u32,
+    /// Working directory, for core files.
+    pub coredump_dir: Option<PathBuf>,
+    /// Process id file.
+    pub pid_filename: FilePlace,
+    /// Limit of open files; `None` is the system's.
+    pub max_filedescriptors: Option<u32>,
+    /// Keep per-client statistics.
+    pub client_db: bool,
+    /// Error page templates.
+    pub error_directory: Option<PathBuf>,
+
+    // Logs.
+    /// `access_log` lines; empty is the program's default file.
+    pub access_logs: Vec<AccessLog>,
+    /// `logformat` lines.
+    pub logformats: Vec<LogFormat>,
+    /// The log for the administrator.
+    pub cache_log: FilePlace,
+    /// `store.log`.
+    pub cache_store_log: FilePlace,
+    /// Old files kept at rotation; 0 reopens only.
+    pub logfile_rotate: u32,
+    /// Log URLs without their query.
+    pub strip_query_terms: bool,
+    /// Add both heads to native lines.
+    pub log_mime_hdrs: bool,
+    /// Write lines late, many at once.
+    pub buffered_logs: bool,
+    /// Verbosity as written; empty is `ALL,1`.
+    pub debug_options: String,
+
+    // DNS.
+    /// Resolvers; empty is `resolv.conf`.
+    pub dns_nameservers: Vec<IpAddr>,
+    /// A whole question.
+    pub dns_timeout: Duration,
+    /// First repeat of a question.
+    pub dns_retransmit_interval: Duration,
+    /// Longest use of an answer.
+    pub positive_dns_ttl: Duration,
+    /// Use of a negative answer, and shortest use of an answer.
+    pub negative_dns_ttl: Duration,
+    /// Names and addresses that need no DNS.
+    pub hosts_file: FilePlace,
+    /// Added to names without a dot.
+    pub append_domain: Option<String>,
+    /// Use the search list of `resolv.conf`.
+    pub dns_defnames: bool,
+    /// Try IPv4 addresses first.
+    pub dns_v4_first: bool,
+    /// Names kept.
+    pub ipcache_size: u32,
+}
+
+/// A file that a directive names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FilePlace {
+    /// No line: the program's own place.
+    Unset,
+    /// `none`
+    None,
+    /// This file.
+    File(PathBuf),
+}
+
+/// `forwarded_for`: what happens to X-Forwarded-For.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForwardedFor {
+    /// Append the client's address.
+    On,
+    /// Append `unknown`.
+    Off,
+    /// Leave it.
+    Transparent,
+    /// Replace it by the client's address.
+    Truncate,
+    /// Remove it.
+    Delete,
+}
+
+/// `relaxed_header_parser`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relaxed {
+    /// Refuse what isn't HTTP.
+    Off,
+    /// Accept what is harmless.
+    On,
+    /// The same, and say so in the log.
+    Warn,
+}
+
+/// `uri_whitespace`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UriWhitespace {
+    /// Remove it.
+    Strip,
+    /// Refuse the request.
+    Deny,
+    /// Leave it.
+    Allow,
+    /// Percent-encode it.
+    Encode,
+    /// Cut the target there.
+    Chop,
+}

@@ -1,0 +1,133 @@
+//! What is wrong with a configuration, and where. Readers make problems, the
+//! program prints them; the texts are Squid's where tools look for them.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A line of a configuration file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// File as it was named, or `built-in`.
+    pub file: Arc<str>,
+    /// Counted from 1; of a continued line, the first.
+    pub line: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} line {}", self.file, self.line)
+    }
+}
+
+/// How bad a problem is. `Fatal` and `Unrecognized` keep the program from starting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// The line has no meaning we could act on.
+    Fatal,
+    /// No Squid ever had a directive of this name.
+    Unrecognized,
+    /// The line, or a part of it, is left out.
+    Error,
+    /// The line works, but perhaps not as meant.
+    Warning,
+}
+
+/// One finding about one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Does it stop the start?
+    pub severity: Severity,
+    /// Where it is.
+    pub place: Place,
+    /// Directive the line begins with; empty when the file itself is the problem.
+    pub directive: String,
+    /// What is wrong; Squid's words where tools read them.
+    pub message: String,
+    /// What to do about it: a sentence, or empty.
+    pub hint: String,
+    /// The line as written, macros expanded.
+    pub text: String,
+}
+
+impl Problem {
+    /// The same problem with a remedy.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// True when a configuration with this problem can't be used.
+    #[must_use]
+    pub fn stops(&self) -> bool {
+        matches!(self.severity, Severity::Fatal | Severity::Unrecognized)
+    }
+}
+
+impl fmt::Display for Problem {
+    /// Squid's line first. A fatal one has its reason on a second line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            place,
+            message,
+            text,
+            ..
+        } = self;
+        let Place { file, line } = place;
+        match self.severity {
+            Severity::Fatal if self.directive.is_empty() => write!(f, "FATAL: {message}")?,
+            // Squid doesn't call a file it can't find bungled.
+            Severity::Fatal if self.directive == "include" => {
+                write!(f, "FATAL: {message} [{place}]")?;
+            }
+            Severity::Fatal => write!(f, "FATAL: Bungled {place}: {text}\n  {message}")?,
+            Severity::Unrecognized => write!(f, "ERROR: {file}:{line} {message}")?,
+            Severity::Error => write!(f, "ERROR: {message} [{place}]")?,
+            Severity::Warning => write!(f, "WARNING: {message} [{place}]")?,
+        }
+        if !self.hint.is_empty() {
+            let sign = if self.severity < Severity::Error {
+                "."
+            } else {
+                ":"
+            };
+            write!(f, "{sign} {}", self.hint)?;
+        }
+        Ok(())
+    }
+}
+
+/// Everything found in a configuration that can't be used, in the order of its lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problems(pub Vec<Problem>);
+
+impl Problems {
+    /// Exit status as Squid has it: 1 when anything is fatal, else the number of
+    /// unrecognised directives, at most 255.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        if self
+            .0
+            .iter()
+            .any(|problem| problem.severity == Severity::Fatal)
+        {
+            return 1;
+        }
+        let count = self.0.iter().filter(|problem| problem.stops()).count();
+        u8::try_from(count).unwrap_or(u8::MAX)
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, problem) in self.0.iter().enumerate() {
+            if at > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}

@@ -1,0 +1,181 @@
+//! From lines to a [`Config`]: finds each line's row in the table, runs its
+//! reader, and gathers what is wrong.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::directives::acl::Acls;
+use crate::directives::{self, Row, Status};
+use crate::model::Config;
+use crate::problem::{Place, Problem, Problems, Severity};
+use crate::text::line::{Line, shortened};
+use crate::text::walk::{Files, Found, Walk};
+
+/// Problems after which no neighbour of a misspelt name is looked for.
+const SUGGESTIONS_MAX: usize = 200;
+
+/// A configuration in the making, and what readers of later lines need to know of earlier ones.
+pub(crate) struct Draft {
+    /// What has been said so far.
+    pub(crate) config: Config,
+    /// Names that rules may use.
+    pub(crate) acls: Acls,
+    /// Index of each peer by name.
+    pub(crate) peers: HashMap<String, usize>,
+    /// `configuration_includes_quoted_values`.
+    pub(crate) quoting: bool,
+    /// `emulate_httpd_log`: logs without a format of their own are `common`.
+    pub(crate) common_log: bool,
+    /// Names of `logformat` lines.
+    pub(crate) formats: HashSet<String>,
+    told: HashSet<String>,
+}
+
+impl Draft {
+    fn new() -> Self {
+        let mut config = Config::default();
+        let acls = Acls::predefined(&mut config.acls);
+        Self {
+            config,
+            acls,
+            peers: HashMap::new(),
+            quoting: false,
+            common_log: false,
+            formats: HashSet::new(),
+            told: HashSet::new(),
+        }
+    }
+
+    /// True the first time it is asked about `what`.
+    pub(crate) fn first(&mut self, what: &str) -> bool {
+        !self.told.contains(what) && self.told.insert(what.to_owned())
+    }
+
+    /// Says, once per `what`, that something on this line has no effect yet.
+    pub(crate) fn not_yet(&mut self, line: &mut Line<'_>, what: &str, meaning: &str) {
+        if self.first(what) {
+            line.warn(format!("not yet: {what}"), meaning);
+        }
+    }
+}
+
+struct Reading {
+    draft: Draft,
+    index: HashMap<&'static str, &'static Row>,
+    problems: Vec<Problem>,
+    files: Files,
+}
+
+impl Reading {
+    fn found(&mut self, found: Found) {
+        match found {
+            Found::Line(place, text) => self.line(&place, &text),
+            Found::Problem(problem) => self.problems.push(problem),
+        }
+    }
+
+    fn line(&mut self, place: &Place, text: &str) {
+        let mut line = Line::new(text, place, self.draft.quoting, self.files);
+        let Some(row) = self.index.get(line.directive) else {
+            self.unrecognized(&line);
+            return;
+        };
+        let outcome = self.draft.read(row, &mut line);
+        self.problems.append(&mut line.findings);
+        self.problems.extend(outcome.err().map(|problem| *problem));
+    }
+
+    fn unrecognized(&mut self, line: &Line<'_>) {
+        let message = format!("unrecognized: '{}'", shortened(line.directive));
+        let search = self.problems.len() < SUGGESTIONS_MAX;
+        let near = if search {
+            directives::similar(line.directive)
+        } else {
+            None
+        };
+        let hint = match near {
+            Some(name) => format!("Did you mean {name}?"),
+            None => "Remove the line.".to_owned(),
+        };
+        let problem = line.problem(Severity::Unrecognized, message);
+        self.problems.push(problem.hint(hint));
+    }
+
+    fn finish(mut self) -> Result<Config, Problems> {
+        self.draft.apply_default_format();
+        self.draft.acls.finish(&mut self.draft.config.acls);
+        if self.problems.iter().any(Problem::stops) {
+            return Err(Problems(self.problems));
+        }
+        self.draft.config.warnings = self.problems;
+        Ok(self.draft.config)
+    }
+}
+
+impl Draft {
+    fn read(&mut self, row: &Row, line: &mut Line<'_>) -> Result<(), Box<Problem>> {
+        match row.status {
+            Status::NoEffect(_) => Ok(()),
+            Status::Done => self.run(row, line),
+            Status::NotYet(area) => {
+                if !row.asks_for_nothing(line.value()) {
+                    let meaning = format!("It belongs to {area}: {}.", row.doc);
+                    self.not_yet(line, row.name, &meaning);
+                }
+                Ok(())
+            }
+            Status::Obsolete(hint) => {
+                if self.first(line.directive) {
+                    line.note_error(format!("Directive '{}' is obsolete.", line.directive), hint);
+                }
+                self.run(row, line)
+            }
+        }
+    }
+
+    fn run(&mut self, row: &Row, line: &mut Line<'_>) -> Result<(), Box<Problem>> {
+        let Some(read) = row.read else { return Ok(()) };
+        read(self, line)?;
+        let left = line.value();
+        if !left.is_empty() && !left.starts_with('#') {
+            let left = shortened(left);
+            line.warn(
+                format!("{}: nothing is done with '{left}'", line.directive),
+                "Remove it.",
+            );
+        }
+        Ok(())
+    }
+}
+
+fn start(files: Files) -> Reading {
+    Reading {
+        draft: Draft::new(),
+        index: directives::index(),
+        problems: Vec::new(),
+        files,
+    }
+}
+
+/// Reads a file and what it includes.
+pub(crate) fn file(path: &Path) -> Result<Config, Problems> {
+    let mut reading = start(Files::Disk);
+    let name: Arc<str> = path.to_string_lossy().into();
+    let whole = Place {
+        file: name,
+        line: 0,
+    };
+    Walk::new(Files::Disk, |found| reading.found(found)).file(path, &whole);
+    reading.finish()
+}
+
+/// Reads a text that stands for the file `name`.
+pub(crate) fn text(text: &str, name: &str, files: Files) -> Result<Config, Problems> {
+    let mut reading = start(files);
+    Walk::new(files, |found| reading.found(found)).text(text, name);
+    reading.finish()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,281 @@
+//! Whole configurations: what stops them, what is only said, and how fast they are read.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+
+use crate::{Config, PortMode, Severity, built_in, fuzz, load, parse};
+
+fn messages(text: &str) -> Vec<String> {
+    let config = parse(text, "squid.conf").unwrap();
+    config.warnings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn an_empty_file_has_the_defaults_and_the_predefined_acls() {
+    let config = parse("", "squid.conf").unwrap();
+    assert!(config.acls.iter().all(|acl| acl.predefined));
+    assert_eq!(
+        Config {
+            acls: Vec::new(),
+            ..config
+        },
+        Config::default()
+    );
+}
+
+#[test]
+fn the_built_in_rules_are_the_stock_ones_with_places() {
+    let config = built_in();
+    assert!(config.warnings.is_empty(), "{:?}", config.warnings);
+    assert_eq!(config.http_access.len(), 8);
+    assert!(
+        config
+            .http_access
+            .iter()
+            .all(|rule| &*rule.place.file == "built-in")
+    );
+    let denied: Vec<&str> = config
+        .http_access
+        .iter()
+        .filter(|rule| !rule.allow)
+        .map(|rule| &*rule.acls[0].name)
+        .collect();
+    assert_eq!(
+        denied,
+        [
+            "Safe_ports",
+            "CONNECT",
+            "manager",
+            "to_localhost",
+            "to_linklocal",
+            "all"
+        ]
+    );
+    assert_eq!(config.ports.len(), 1);
+    assert_eq!(config.ports[0].mode, PortMode::Forward);
+    assert!(config.ports[0].addr.unwrap().is_loopback());
+    assert_eq!(config.refresh_patterns.len(), 3);
+}
+
+#[test]
+fn unknown_directives_are_counted_and_stop_the_start() {
+    let problems = parse("frobnicate on\nvia on\nhttp_acces allow all", "squid.conf").unwrap_err();
+    assert_eq!(problems.exit_code(), 2);
+    assert_eq!(problems.0[1].hint, "Did you mean http_access?");
+    let first = problems.0[0].to_string();
+    assert_eq!(
+        first,
+        "ERROR: squid.conf:1 unrecognized: 'frobnicate'. Remove the line."
+    );
+}
+
+#[test]
+fn all_problems_of_a_file_come_at_once() {
+    let problems = parse("via maybe\nhttp_access allow x\nfoo\nread_timeout 5", "f").unwrap_err();
+    let severities: Vec<Severity> = problems.0.iter().map(|problem| problem.severity).collect();
+    let expected = [
+        Severity::Fatal,
+        Severity::Fatal,
+        Severity::Unrecognized,
+        Severity::Warning,
+    ];
+    assert_eq!(severities, expected);
+    assert_eq!(problems.exit_code(), 1);
+}
+
+#[test]
+fn what_is_not_yet_done_is_said_once_per_name() {
+    let said = messages("icap_enable on\nicap_enable on\nssl_bump peek all\nssl_bump bump all");
+    assert_eq!(
+        said,
+        [
+            "WARNING: not yet: icap_enable [squid.conf line 1]: It belongs to ICAP: turn ICAP on.",
+            "WARNING: not yet: ssl_bump [squid.conf line 3]: It belongs to TLS: TLS interception \
+         decision per step: peek, stare, splice, bump, terminate, client-first, server-first, none.",
+        ]
+    );
+}
+
+#[test]
+fn switching_off_what_is_not_there_needs_no_word() {
+    assert!(messages("icp_port 0\nhtcp_port 0\nicap_enable off\nsnmp_access deny all").is_empty());
+    assert_eq!(messages("cache_miss_revalidate off").len(), 1);
+}
+
+#[test]
+fn obsolete_directives_are_named_once_and_translated() {
+    let text = "announce_port 0\nannounce_port 0\ndns_v4_first on\nhierarchy_stoplist cgi-bin ?";
+    let config = parse(text, "squid.conf").unwrap();
+    assert_eq!(config.warnings.len(), 3);
+    let first = config.warnings[0].to_string();
+    assert!(
+        first.starts_with("ERROR: Directive 'announce_port' is obsolete."),
+        "{first}"
+    );
+    assert!(config.dns_v4_first);
+    assert_eq!(config.hierarchy_stoplist, ["cgi-bin", "?"]);
+}
+
+#[test]
+fn aliases_are_the_directives_they_stand_for() {
+    let text = "pconn_timeout 5 seconds\nno_cache deny all\ncache_access_log /x\nascii_port 3128";
+    let config = parse(text, "squid.conf").unwrap();
+    assert_eq!(config.server_idle_pconn_timeout, Duration::from_secs(5));
+    assert_eq!(
+        (
+            config.cache.len(),
+            config.access_logs.len(),
+            config.ports.len()
+        ),
+        (1, 1, 1)
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there_is_fatal() {
+    let problems = load(std::path::Path::new("/nonexistent/squid.conf")).unwrap_err();
+    assert_eq!(problems.exit_code(), 1);
+    let text = problems.to_string();
+    assert!(
+        text.starts_with("FATAL: Unable to open configuration file: /nonexistent/squid.conf: "),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_include_that_is_not_there_is_named_as_squid_does() {
+    let problems = parse("include /nonexistent/a.conf", "f").unwrap_err();
+    let expected = "FATAL: Unable to find configuration file: /nonexistent/a.conf: \
+                    (2) No such file or directory [f line 1]";
+    assert!(problems.to_string().starts_with(expected), "{problems}");
+}
+
+#[test]
+fn every_sample_is_read_without_a_stop() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "conf")
+        {
+            load(&path).unwrap_or_else(|problems| panic!("{}: {problems}", path.display()));
+            count += 1;
+        }
+    }
+    assert!(count >= 3, "{count}");
+}
+
+/// Linear work takes some tens of milliseconds; a lookup that walks all ACLs, many seconds.
+#[test]
+fn forty_thousand_lines_are_read_without_quadratic_work() {
+    let mut text = String::new();
+    for n in 0..13_400 {
+        let _ = writeln!(text, "acl name{n} dstdomain .host{n}.example");
+        let _ = writeln!(text, "http_access deny name{n} !localhost");
+        let _ = writeln!(text, "refresh_pattern ^http://host{n}/ 0 20% 4320");
+    }
+    let start = Instant::now();
+    let config = parse(&text, "big").unwrap();
+    assert_eq!(config.http_access.len(), 13_400);
+    assert!(
+        start.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        start.elapsed()
+    );
+}
+
+/// One finding per option would repeat the whole line each time.
+#[test]
+fn a_line_of_many_faults_is_cut_short() {
+    let text = format!("cache_peer a parent 80 0 no-query{}", " x".repeat(200_000));
+    let config = parse(&text, "long").unwrap();
+    assert_eq!(config.warnings.len(), 50);
+    assert!(
+        config
+            .warnings
+            .iter()
+            .all(|problem| problem.text.len() <= 1_000)
+    );
+}
+
+#[test]
+fn deep_conditionals_cost_no_more_than_flat_ones() {
+    let text = format!(
+        "{}via off\n{}",
+        "if true\n".repeat(100_000),
+        "endif\n".repeat(100_000)
+    );
+    assert!(!parse(&text, "deep").unwrap().via);
+}
+
+/// Directive names and words that make deep paths likely.
+fn line() -> impl Strategy<Value = String> {
+    let names: Vec<&'static str> = crate::directives::rows().map(|row| row.name).collect();
+    let words = prop::sample::select(vec![
+        "allow",
+        "deny",
+        "all",
+        "!all",
+        "none",
+        "on",
+        "off",
+        "-1",
+        "0",
+        "1",
+        "KB",
+        "seconds",
+        "-i",
+        "+i",
+        "--",
+        "url_regex",
+        "src",
+        "req_header",
+        "any-of",
+        "parent",
+        "name=x",
+        "accel",
+        "vport=",
+        "[::1]:80",
+        "\"",
+        "'",
+        "\"a b",
+        "\\",
+        "#",
+        "${process_number}",
+        "=",
+        "stdio:",
+        "logformat=",
+        "20%",
+        "99999999999999999999",
+        "-i",
+        ".",
+        "heap",
+        "LRU",
+        "cores=1",
+        "é",
+    ]);
+    let words = prop::collection::vec(words, 0..6);
+    (prop::sample::select(names), words)
+        .prop_map(|(name, words)| format!("{name} {}", words.join(" ")))
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(data in prop::collection::vec(any::<u8>(), 0..400)) {
+        fuzz(&data);
+    }
+
+    #[test]
+    fn no_text_panics(text in "(?s).{0,200}") {
+        fuzz(text.as_bytes());
+    }
+
+    #[test]
+    fn no_lines_panic(lines in prop::collection::vec(line(), 0..12)) {
+        fuzz(lines.join("\n").as_bytes());
+    }
+}

@@ -1,0 +1,283 @@
+//! Directives of one or two values that don't go straight into their field.
+
+use std::time::Duration;
+
+use crate::model::cache::CacheDir;
+use crate::read::Draft;
+use crate::text::line::{Line, Outcome};
+
+/// Types of `cache_dir`, and whether a size follows the path.
+const CACHE_DIR_KINDS: [&str; 6] = ["ufs", "aufs", "diskd", "rock", "coss", "null"];
+
+pub(crate) fn workers(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    draft.config.workers = Some(line.count()?);
+    Ok(())
+}
+
+/// `process_numbers=1,2 cores=3,4`: pairs by position; lines add up.
+pub(crate) fn cpu_affinity_map(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    let processes = numbers(line, "process_numbers=")?;
+    let cores = numbers(line, "cores=")?;
+    if processes.len() != cores.len() {
+        let problem =
+            line.fatal("'cpu_affinity_map' has a different number of processes and cores");
+        return Err(Box::new(problem.hint("Name a core for each process.")));
+    }
+    draft
+        .config
+        .cpu_affinity_map
+        .extend(processes.into_iter().zip(cores));
+    Ok(())
+}
+
+fn numbers(line: &mut Line<'_>, prefix: &str) -> Outcome<Vec<u32>> {
+    let word = line.required(prefix)?;
+    let parsed = word.strip_prefix(prefix).and_then(|list| {
+        list.split(',')
+            .map(|number| number.parse().ok().filter(|&n| n > 0))
+            .collect()
+    });
+    parsed.ok_or_else(|| line.fatal(format!("'{word}' is not {prefix}N,N,…")))
+}
+
+pub(crate) fn maximum_object_size(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    draft.config.maximum_object_size = line.size_or_none()?.unwrap_or(u64::MAX);
+    Ok(())
+}
+
+/// 0 is no limit.
+pub(crate) fn request_body_max_size(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    draft.config.request_body_max_size = line.size_or_none()?.filter(|&size| size > 0);
+    Ok(())
+}
+
+pub(crate) fn quick_abort_max(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    draft.config.quick_abort_max = line.kilobytes_or_none()?.unwrap_or(u64::MAX);
+    Ok(())
+}
+
+/// 0 is the system's.
+pub(crate) fn tcp_recv_bufsize(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    draft.config.tcp_recv_bufsize = Some(line.size()?).filter(|&size| size > 0);
+    Ok(())
+}
+
+/// 0 is the system's.
+pub(crate) fn max_filedescriptors(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    draft.config.max_filedescriptors = Some(line.count()?).filter(|&count| count > 0);
+    Ok(())
+}
+
+pub(crate) fn collapsed_forwarding(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    draft.config.collapsed_forwarding = Some(line.on_off()?);
+    Ok(())
+}
+
+pub(crate) fn hostname_aliases(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    draft.config.hostname_aliases.extend(line.words());
+    Ok(())
+}
+
+pub(crate) fn quoted_values(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    draft.quoting = line.on_off()?;
+    Ok(())
+}
+
+pub(crate) fn dns_nameservers(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    for word in line.list()? {
+        match word.trim_matches(['[', ']']).parse() {
+            Ok(addr) => draft.config.dns_nameservers.push(addr),
+            Err(_) => line.note_error(
+                format!("'{word}' is not a name server's address"),
+                "Write IPv4 or IPv6 addresses.",
+            ),
+        }
+    }
+    Ok(())
+}
+
+/// Milliseconds.
+pub(crate) fn happy_eyeballs_connect_timeout(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    let millis = line.count()?;
+    draft.config.happy_eyeballs_connect_timeout = Duration::from_millis(millis.into());
+    Ok(())
+}
+
+/// Milliseconds; -1 is none.
+pub(crate) fn happy_eyeballs_connect_gap(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    let millis = u32::try_from(line.integer()?).ok();
+    draft.config.happy_eyeballs_connect_gap = millis.map(|ms| Duration::from_millis(ms.into()));
+    Ok(())
+}
+
+/// -1 is none.
+pub(crate) fn happy_eyeballs_connect_limit(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    draft.config.happy_eyeballs_connect_limit = u32::try_from(line.integer()?).ok();
+    Ok(())
+}
+
+pub(crate) fn cache_replacement_policy(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    draft.config.cache_replacement_policy = line.replacement()?;
+    Ok(())
+}
+
+/// `TYPE PATH MEGABYTES …`; `null` has no size.
+pub(crate) fn cache_dir(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    let kind = line.required("type")?;
+    if !CACHE_DIR_KINDS.contains(&&*kind) {
+        let problem = line.fatal(format!(
+            "This proxy does not support the cache_dir type '{kind}'"
+        ));
+        let hint = "Types are ufs, aufs, diskd, rock, coss and null.";
+        return Err(Box::new(problem.hint(hint)));
+    }
+    let path = line.required("path")?;
+    let megabytes = if kind == "null" {
+        0
+    } else {
+        line.count()?.into()
+    };
+    draft.config.cache_dirs.push(CacheDir {
+        kind: kind.into_owned(),
+        path: path.as_ref().into(),
+        megabytes,
+        args: line.words(),
+        replacement: draft.config.cache_replacement_policy,
+        place: line.place.clone(),
+    });
+    let meaning = "Nothing is stored on disk; responses are kept in memory, within cache_mem.";
+    draft.not_yet(line, "cache_dir", meaning);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+
+    use crate::{Config, FilePlace, ForwardedFor, Relaxed, Replacement, UriWhitespace, parse};
+
+    fn config(text: &str) -> Config {
+        parse(text, "test").unwrap()
+    }
+
+    #[test]
+    fn cores_are_paired_with_workers() {
+        let config = config("workers 4\ncpu_affinity_map process_numbers=1,2 cores=3,4");
+        assert_eq!(config.workers, Some(4));
+        assert_eq!(config.cpu_affinity_map, [(1, 3), (2, 4)]);
+        assert!(parse("cpu_affinity_map process_numbers=1 cores=3,4", "test").is_err());
+        assert!(parse("cpu_affinity_map cores=3 process_numbers=1", "test").is_err());
+    }
+
+    #[test]
+    fn quick_abort_is_in_kilobytes_and_may_be_switched_off() {
+        let config = config("quick_abort_min -1 KB\nquick_abort_max 32 KB\nquick_abort_pct 90");
+        assert_eq!(
+            (config.quick_abort_min, config.quick_abort_max),
+            (None, 32 << 10)
+        );
+        assert_eq!(config.quick_abort_pct, 90);
+    }
+
+    #[test]
+    fn zero_means_no_limit_where_squid_says_so() {
+        let config = config("request_body_max_size 0 KB\ntcp_recv_bufsize 0 bytes\nmax_filedesc 0");
+        assert_eq!(config.request_body_max_size, None);
+        assert_eq!(
+            (config.tcp_recv_bufsize, config.max_filedescriptors),
+            (None, None)
+        );
+        assert!(config.warnings.is_empty());
+    }
+
+    #[test]
+    fn collapsing_knows_unset_on_and_off() {
+        assert_eq!(config("").collapsed_forwarding, None);
+        assert_eq!(
+            config("collapsed_forwarding on").collapsed_forwarding,
+            Some(true)
+        );
+        assert_eq!(
+            config("collapsed_forwarding off").collapsed_forwarding,
+            Some(false)
+        );
+    }
+
+    #[test]
+    fn policies_and_words_out_of_a_set() {
+        let config = config(
+            "memory_replacement_policy heap GDSF\nforwarded_for delete\nrelaxed_header_parser warn\n\
+             uri_whitespace encode\npipeline_prefetch on\numask 022",
+        );
+        assert_eq!(
+            config.memory_replacement_policy,
+            Some(Replacement::HeapGdsf)
+        );
+        assert_eq!(config.forwarded_for, ForwardedFor::Delete);
+        assert_eq!(config.relaxed_header_parser, Relaxed::Warn);
+        assert_eq!(config.uri_whitespace, UriWhitespace::Encode);
+        assert_eq!((config.pipeline_prefetch, config.umask), (1, 0o022));
+        for text in [
+            "memory_replacement_policy heap X",
+            "forwarded_for maybe",
+            "uri_whitespace x",
+        ] {
+            assert!(parse(text, "test").is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn files_may_be_none() {
+        let config = config("pid_filename none\ncache_log /var/log/cache.log\ncoredump_dir none");
+        assert_eq!(config.pid_filename, FilePlace::None);
+        assert_eq!(
+            config.cache_log,
+            FilePlace::File("/var/log/cache.log".into())
+        );
+        assert_eq!(
+            (config.coredump_dir, config.hosts_file),
+            (None, FilePlace::Unset)
+        );
+    }
+
+    #[test]
+    fn disk_caches_are_kept_and_warned_about_once() {
+        let config = config(
+            "cache_replacement_policy heap LFUDA\ncache_dir aufs /a 100 16 256 min-size=1\n\
+             cache_dir coss /b 10 max-size=9 block-size=512\ncache_dir null /tmp",
+        );
+        assert_eq!(config.cache_dirs.len(), 3);
+        assert_eq!(config.cache_dirs[0].args, ["16", "256", "min-size=1"]);
+        assert_eq!(
+            config.cache_dirs[0].replacement,
+            Some(Replacement::HeapLfuda)
+        );
+        assert_eq!(config.warnings.len(), 1);
+        assert!(parse("cache_dir zfs /a 1 1 1", "test").is_err());
+    }
+
+    #[test]
+    fn name_servers_are_addresses() {
+        let config = config("dns_nameservers 127.0.0.1 ::1 nowhere");
+        assert_eq!(config.dns_nameservers.len(), 2);
+        assert_eq!(config.warnings.len(), 1);
+    }
+
+    #[test]
+    fn quoted_values_are_switched_from_a_line_on() {
+        let config = config(
+            "configuration_includes_quoted_values on\nvisible_hostname \"a b\"\n\
+             configuration_includes_quoted_values off\nunique_hostname \"c",
+        );
+        assert_eq!(config.visible_hostname.as_deref(), Some("a b"));
+        assert_eq!(config.unique_hostname.as_deref(), Some("\"c"));
+    }
+
+    #[test]
+    fn words_that_are_left_over_are_named() {
+        let config = config("via on off # not me");
+        assert_eq!(
+            config.warnings[0].message,
+            "via: nothing is done with 'off # not me'"
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! The hosts file: names that no name server is asked for.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::{ADDRESSES_MAX, Addresses};
+
+/// Names in lower case, with the addresses of all their lines, in order.
+#[derive(Debug, Default)]
+pub(super) struct Hosts {
+    names: HashMap<Box<str>, Addresses>,
+}
+
+impl Hosts {
+    /// Reads `address name…` lines; `#` begins a comment. Lines that make no sense are passed over.
+    pub(super) fn parse(text: &[u8]) -> Self {
+        let mut names: HashMap<Box<str>, Vec<IpAddr>> = HashMap::new();
+        for line in String::from_utf8_lossy(text).lines() {
+            let words = line.split('#').next().unwrap_or_default();
+            let mut words = words.split_ascii_whitespace();
+            let Some(Ok(addr)) = words.next().map(str::parse::<IpAddr>) else {
+                continue;
+            };
+            for name in words {
+                let name = name.strip_suffix('.').unwrap_or(name);
+                let known = names.entry(name.to_ascii_lowercase().into()).or_default();
+                if !known.contains(&addr) && known.len() < ADDRESSES_MAX {
+                    known.push(addr);
+                }
+            }
+        }
+        let shared = names.into_iter().map(|(name, all)| (name, all.into()));
+        Self {
+            names: shared.collect(),
+        }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<Addresses> {
+        self.names.get(name).cloned()
+    }
+}
+
+/// `localhost` and names below it are here, whatever name servers say (RFC 6761 §6.3).
+pub(super) fn localhost(name: &str) -> Option<Addresses> {
+    let here = name == "localhost" || name.ends_with(".localhost");
+    here.then(|| [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()].into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, name: &str, expected: &[&str]) {
+        let found = Hosts::parse(text.as_bytes()).get(name);
+        let found: Vec<_> = found.iter().flat_map(|all| all.iter()).collect();
+        let found: Vec<_> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn a_line_names_an_address() {
+        check(
+            "10.0.0.1 web www.example.com",
+            "www.example.com",
+            &["10.0.0.1"],
+        );
+        check("  fe80::1\tWEB.\r\n", "web", &["fe80::1"]);
+        check("10.0.0.1 web # not this", "this", &[]);
+        check("#10.0.0.1 web", "web", &[]);
+        check("10.0.0 web\n10.0.0.1", "web", &[]);
+    }
+
+    #[test]
+    fn the_addresses_of_several_lines_add_up() {
+        check("10.0.0.2 a\n::2 a\n10.0.0.2 a", "a", &["10.0.0.2", "::2"]);
+    }
+
+    #[test]
+    fn localhost_is_here() {
+        assert!(localhost("localhost").is_some());
+        assert!(localhost("a.localhost").is_some());
+        assert!(localhost("notlocalhost").is_none());
+    }
+}

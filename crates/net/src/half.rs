@@ -1,0 +1,150 @@
+//! The two directions of one connection as two values, so that reading and writing can go on side
+//! by side in one task. Both belong to one worker.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::rc::Rc;
+use std::task::{Poll, ready};
+
+use bytes::BufMut;
+
+use crate::stream::{Idle, Stream};
+
+/// Slices that one write takes at most; more are written in turn.
+const PARTS_MAX: usize = 8;
+
+/// The direction from the peer to us.
+#[derive(Debug)]
+pub struct ReadHalf(Rc<RefCell<Stream>>);
+
+/// The direction from us to the peer.
+#[derive(Debug)]
+pub struct WriteHalf(Rc<RefCell<Stream>>);
+
+/// Parts a connection into its directions.
+#[must_use]
+pub fn split(stream: Stream) -> (ReadHalf, WriteHalf) {
+    let shared = Rc::new(RefCell::new(stream));
+    (ReadHalf(Rc::clone(&shared)), WriteHalf(shared))
+}
+
+/// Puts the directions together again. `None` when they were of two connections.
+#[must_use]
+pub fn reunite(read: ReadHalf, write: WriteHalf) -> Option<Stream> {
+    if !Rc::ptr_eq(&read.0, &write.0) {
+        return None;
+    }
+    drop(read);
+    Rc::into_inner(write.0).map(RefCell::into_inner)
+}
+
+impl ReadHalf {
+    /// Waits until there may be something to read, or the peer has closed. Needs no buffer.
+    ///
+    /// # Errors
+    /// When the runtime shuts down.
+    pub async fn read_ready(&self) -> io::Result<()> {
+        poll_fn(|cx| self.0.borrow().poll_read_ready(cx)).await
+    }
+
+    /// Reads once into the free capacity of `buf`; 0 is the end. See [`Stream::read`].
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub async fn read<B: BufMut>(&mut self, buf: &mut B) -> io::Result<usize> {
+        poll_fn(|cx| self.0.borrow_mut().poll_read_into(cx, buf)).await
+    }
+
+    /// What an idle connection is found to be. One system call.
+    #[must_use]
+    pub fn idle_state(&self) -> Idle {
+        self.0.borrow().idle_state()
+    }
+}
+
+impl WriteHalf {
+    /// Writes all parts in order, with one call if the socket takes them. Empty parts cost nothing.
+    ///
+    /// # Errors
+    /// Those of the socket; `WriteZero` where it takes nothing.
+    pub async fn write_parts(&mut self, parts: &[&[u8]]) -> io::Result<()> {
+        for group in parts.chunks(PARTS_MAX) {
+            let mut slices = [IoSlice::new(&[]); PARTS_MAX];
+            let filled = group.iter().filter(|part| !part.is_empty());
+            let mut count = 0;
+            for (slot, part) in slices.iter_mut().zip(filled) {
+                *slot = IoSlice::new(part);
+                count += 1;
+            }
+            let mut left = slices.get_mut(..count).unwrap_or_default();
+            poll_fn(|cx| {
+                while !left.is_empty() {
+                    match ready!(self.0.borrow_mut().poll_write_vectored(cx, left))? {
+                        0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                        written => IoSlice::advance_slices(&mut left, written),
+                    }
+                }
+                Poll::Ready(io::Result::Ok(()))
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// Tells the peer that no more bytes will come from us; reading goes on.
+    ///
+    /// # Errors
+    /// Those of the socket, such as that the peer is gone.
+    pub fn shutdown(&self) -> io::Result<()> {
+        self.0.borrow().shutdown_write()
+    }
+
+    /// Makes the connection end by a reset once both halves are dropped, so that the peer can't
+    /// take what it got for whole.
+    pub fn reset_on_close(&self) {
+        self.0.borrow().reset_on_close();
+    }
+
+    /// Bounds the bytes that wait unsent in the kernel. See [`Stream::set_unsent_bytes_max`].
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn set_unsent_bytes_max(&self, bytes: u32) -> io::Result<()> {
+        self.0.borrow().set_unsent_bytes_max(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{on_worker, pair};
+
+    #[test]
+    fn both_directions_work_side_by_side_and_come_together_again() {
+        on_worker(async {
+            let (ours, theirs) = pair().await;
+            let (mut our_read, mut our_write) = split(ours);
+            let (mut their_read, mut their_write) = split(theirs);
+            let many = vec![b'x'; 3_000_000];
+            let parts = [&b"head"[..], b"", &many, b"tail"];
+            let mut got = Vec::with_capacity(4_000_000);
+            let reading = async {
+                while their_read.read(&mut got).await.unwrap() > 0 {}
+                their_write.write_parts(&[b"thanks"]).await.unwrap();
+            };
+            let writing = async {
+                our_write.write_parts(&parts).await.unwrap();
+                our_write.shutdown().unwrap();
+            };
+            let mut answer = Vec::with_capacity(16);
+            let answering = our_read.read(&mut answer);
+            let ((), (), answered) = tokio::join!(reading, writing, answering);
+            assert_eq!((answered.unwrap(), answer.as_slice()), (6, &b"thanks"[..]));
+            assert!(got == parts.concat());
+            assert!(reunite(our_read, our_write).is_some());
+            let (other_read, _other_write) = split(pair().await.0);
+            assert!(reunite(other_read, their_write).is_none());
+        });
+    }
+}

@@ -1,0 +1,151 @@
+//! Listening sockets: how they are bound. They are plain `std` sockets, so that they can be owned
+//! by the program and handed to another process; [`accept`] takes connections from them.
+
+pub mod accept;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
+
+/// The kernel lowers this to its own limit (`net.core.somaxconn`).
+const BACKLOG_MAX: i32 = 65_535;
+
+/// How a listening socket is made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BindOptions {
+    /// Several sockets may listen at the same address, one per worker.
+    pub shared: bool,
+    /// Takes connections to any address (`tproxy`); needs `CAP_NET_ADMIN`.
+    pub transparent: bool,
+    /// TCP keep-alive of accepted connections: first probe after, then every, at most so many.
+    pub keepalive: Option<(Duration, Duration, u32)>,
+}
+
+/// Binds and listens. `[::]` takes IPv4 too, and falls back to `0.0.0.0` where there is no IPv6.
+/// Accepted connections inherit `TCP_NODELAY` and the keep-alive.
+///
+/// # Errors
+/// Whatever the kernel answers, such as `AddrInUse`.
+pub fn bind(addr: SocketAddr, options: &BindOptions) -> io::Result<TcpListener> {
+    match bind_one(addr, options) {
+        Err(error) if addr.is_ipv6() && addr.ip().is_unspecified() && lacks_ipv6(&error) => {
+            bind_one((Ipv4Addr::UNSPECIFIED, addr.port()).into(), options)
+        }
+        other => other,
+    }
+}
+
+/// Binds one socket per worker to one address. That nobody else listens there is made sure first:
+/// sockets that share an address would share it with another process of the same user as well.
+///
+/// # Errors
+/// Whatever the kernel answers, such as `AddrInUse`.
+pub fn bind_group(
+    addr: SocketAddr,
+    count: usize,
+    options: &BindOptions,
+) -> io::Result<Vec<TcpListener>> {
+    let alone = BindOptions {
+        shared: false,
+        ..*options
+    };
+    if count <= 1 {
+        return Ok(vec![bind(addr, &alone)?]);
+    }
+    let addr = bind(addr, &alone)?.local_addr()?;
+    let shared = BindOptions {
+        shared: true,
+        ..*options
+    };
+    (0..count).map(|_| bind(addr, &shared)).collect()
+}
+
+fn bind_one(addr: SocketAddr, options: &BindOptions) -> io::Result<TcpListener> {
+    let socket = Socket::new(
+        Domain::for_address(addr),
+        Type::STREAM.nonblocking(),
+        Some(Protocol::TCP),
+    )?;
+    socket.set_reuse_address(true)?;
+    if options.shared {
+        socket.set_reuse_port(true)?;
+    }
+    if addr.is_ipv6() {
+        socket.set_only_v6(!addr.ip().is_unspecified())?;
+    }
+    if options.transparent {
+        if addr.is_ipv6() {
+            socket.set_ip_transparent_v6(true)?;
+        } else {
+            socket.set_ip_transparent_v4(true)?;
+        }
+    }
+    if let Some((idle, interval, probes)) = options.keepalive {
+        let keepalive = TcpKeepalive::new()
+            .with_time(idle)
+            .with_interval(interval)
+            .with_retries(probes);
+        socket.set_tcp_keepalive(&keepalive)?;
+    }
+    // Set once here: the kernel copies it to every accepted socket.
+    socket.set_tcp_nodelay(true)?;
+    socket.bind(&addr.into())?;
+    socket.listen(BACKLOG_MAX)?;
+    Ok(socket.into())
+}
+
+fn lacks_ipv6(error: &io::Error) -> bool {
+    [Errno::AFNOSUPPORT, Errno::ADDRNOTAVAIL, Errno::NOPROTOOPT]
+        .iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv6Addr, TcpStream};
+
+    fn loopback() -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, 0).into()
+    }
+
+    #[test]
+    fn a_group_shares_one_port() {
+        let group = bind_group(loopback(), 3, &BindOptions::default()).unwrap();
+        let addrs: Vec<_> = group.iter().map(|one| one.local_addr().unwrap()).collect();
+        assert!(
+            addrs
+                .iter()
+                .all(|addr| *addr == addrs[0] && addr.port() != 0)
+        );
+    }
+
+    #[test]
+    fn a_port_that_is_taken_is_an_error_even_for_a_group() {
+        let group = bind_group(loopback(), 2, &BindOptions::default()).unwrap();
+        let taken = group[0].local_addr().unwrap();
+        for count in [1, 2] {
+            let error = bind_group(taken, count, &BindOptions::default()).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+        }
+    }
+
+    #[test]
+    fn any_address_takes_ipv4_with_or_without_ipv6() {
+        let any = bind((Ipv6Addr::UNSPECIFIED, 0).into(), &BindOptions::default()).unwrap();
+        let port = any.local_addr().unwrap().port();
+        TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+    }
+
+    #[test]
+    fn accepted_connections_inherit_nodelay() {
+        let listener = bind(loopback(), &BindOptions::default()).unwrap();
+        listener.set_nonblocking(false).unwrap();
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (accepted, _) = listener.accept().unwrap();
+        assert!(accepted.nodelay().unwrap());
+    }
+}

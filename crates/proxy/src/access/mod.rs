@@ -1,0 +1,177 @@
+//! Who may do what. Asks the access lists, learns the facts that they ask for, and grants the
+//! [`Permit`] without which nothing is sent anywhere.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use rules::{Answer, Facts, List, Question, ReplyFacts, Rule};
+use wire::http1::ResponseHead;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::flow::{Admitted, Permit, Received};
+use crate::record::Record;
+
+/// Questions that one check may ask: each kind is asked once.
+const QUESTIONS_MAX: usize = 4;
+
+/// Facts that had to be asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    destination: Option<Arc<[IpAddr]>>,
+}
+
+impl Known {
+    /// Were the target's addresses asked for?
+    pub(crate) fn has_destination(&self) -> bool {
+        self.destination.is_some()
+    }
+
+    /// Notes them; none when it was in vain.
+    pub(crate) fn learn_destination(&mut self, addresses: Arc<[IpAddr]>) {
+        self.destination = Some(addresses);
+    }
+}
+
+/// What the rules may see of a request.
+pub(crate) fn facts<'f>(cx: &'f Context, received: &Received<'f>, known: &'f Known) -> Facts<'f> {
+    let connection = received.connection;
+    let port = cx.plan.ports.get(connection.port);
+    let mut facts = Facts::new(
+        connection.client,
+        connection.local,
+        port.map_or("", |port| port.name.as_str()),
+        &received.head.method,
+        received.target,
+        &received.head.fields,
+        received.now.unix_secs(),
+    );
+    facts.destination = known.destination.as_deref();
+    facts.luck = received.now.mono_ns.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    facts
+}
+
+/// `http_access`: may this request be served?
+///
+/// # Errors
+///
+/// It may not; the failure names the rule.
+pub(crate) async fn admit<'c>(
+    cx: &Context,
+    received: &'c Received<'c>,
+    record: &mut Record,
+) -> Result<Admitted<'c>, Failure> {
+    check(cx, List::HttpAccess, received).await.map_err(|rule| {
+        record.tag(crate::record::ResultTag::Denied);
+        Failure::denied(rule)
+    })?;
+    Ok(Admitted {
+        received,
+        permit: Permit::granted_by_access(),
+    })
+}
+
+/// `miss_access`: may this request make us fetch?
+///
+/// # Errors
+///
+/// It may not.
+pub(crate) async fn admit_miss(cx: &Context, received: &Received<'_>) -> Result<(), Failure> {
+    let checked = check(cx, List::MissAccess, received).await;
+    checked.map_err(|rule| {
+        let mut failure = Failure::denied(rule);
+        failure.kind = crate::failure::FailureKind::ForwardingDenied;
+        failure
+    })
+}
+
+/// `http_reply_access`: may this reply be sent?
+///
+/// # Errors
+///
+/// It may not.
+pub(crate) fn admit_reply(
+    cx: &Context,
+    received: &Received<'_>,
+    reply: &ResponseHead,
+    record: &mut Record,
+) -> Result<(), Failure> {
+    let list = cx.plan.rules.list(List::HttpReplyAccess);
+    if list.always() == Some(true) {
+        return Ok(());
+    }
+    let known = Known::default();
+    let mut facts = facts(cx, received, &known);
+    facts.reply = Some(ReplyFacts {
+        status: reply.status,
+        fields: &reply.fields,
+    });
+    match cx.plan.rules.check(List::HttpReplyAccess, &facts) {
+        Answer::Allow(_) => Ok(()),
+        Answer::Deny(rule) => {
+            record.tag(crate::record::ResultTag::DeniedReply);
+            Err(Failure::denied(describe(cx, List::HttpReplyAccess, rule)))
+        }
+        // What can't be known here must not open anything.
+        Answer::Ask(_) => {
+            record.tag(crate::record::ResultTag::DeniedReply);
+            Err(Failure::denied(None))
+        }
+    }
+}
+
+/// Does the list say yes, as far as is known without waiting? For the lists that only steer.
+pub(crate) fn allows(cx: &Context, list: List, received: &Received<'_>) -> bool {
+    if let Some(always) = cx.plan.rules.list(list).always() {
+        return always;
+    }
+    let known = Known::default();
+    let facts = facts(cx, received, &known);
+    cx.plan.rules.check(list, &facts).is_allow()
+}
+
+/// Asks a list; `Err` holds the words for the rule that denied.
+async fn check(cx: &Context, list: List, received: &Received<'_>) -> Result<(), Option<Arc<str>>> {
+    let known = Known::default();
+    match cx.plan.rules.check(list, &facts(cx, received, &known)) {
+        Answer::Allow(_) => Ok(()),
+        Answer::Deny(rule) => Err(describe(cx, list, rule)),
+        Answer::Ask(question) => Box::pin(learn(cx, list, received, known, question)).await,
+    }
+}
+
+/// Learns what the list asks for until it can say.
+async fn learn(
+    cx: &Context,
+    list: List,
+    received: &Received<'_>,
+    mut known: Known,
+    mut question: Question,
+) -> Result<(), Option<Arc<str>>> {
+    for _ in 0..QUESTIONS_MAX {
+        match question {
+            Question::Destination => {
+                let found = cx.resolve(received.target.host()).await;
+                known.learn_destination(found.unwrap_or_default());
+            }
+            // Names of addresses come with the reverse look-up.
+            Question::DestinationName | Question::ClientName => return Err(None),
+        }
+        match cx.plan.rules.check(list, &facts(cx, received, &known)) {
+            Answer::Allow(_) => return Ok(()),
+            Answer::Deny(rule) => return Err(describe(cx, list, rule)),
+            Answer::Ask(next) => question = next,
+        }
+    }
+    Err(None)
+}
+
+fn describe(cx: &Context, list: List, rule: Option<&Rule>) -> Option<Arc<str>> {
+    let directive = match list {
+        List::HttpAccess => "http_access",
+        List::HttpReplyAccess => "http_reply_access",
+        List::MissAccess => "miss_access",
+        _ => "",
+    };
+    rule.map(|rule| cx.rule_text(directive, rule))
+}

@@ -1,0 +1,176 @@
+//! Answers from a stored response: whole, a part of it (RFC 9110 §14), or only that the client's
+//! copy still holds (§13).
+
+use std::sync::Arc;
+
+use rules::caching::precondition::{self, By, Precondition, has_conditions};
+use rules::caching::range::{self, RangeAnswer};
+use wire::field::{FieldId, Fields};
+use wire::http1::{ResponseHead, reason_phrase};
+use wire::value::content_range::{self, ContentRange};
+
+use crate::cache::stored;
+use crate::context::Context;
+use crate::flow::{Content, Head, Object, Received, Response};
+use crate::record::{Record, ResultTag};
+use crate::reply::sign;
+
+/// Answers with a response that the cache holds.
+pub(crate) fn answer<'c>(
+    cx: &Context,
+    received: &Received<'_>,
+    object: Arc<Object>,
+    record: &mut Record,
+) -> Response<'c> {
+    let fields = &received.head.fields;
+    if asks_conditions(fields) {
+        return conditional(cx, received, object, record, true);
+    }
+    whole(object)
+}
+
+/// Answers with a response that has just been stored: as [`answer`], but not as a hit.
+pub(crate) fn fresh<'c>(
+    cx: &Context,
+    received: &Received<'_>,
+    object: Arc<Object>,
+    record: &mut Record,
+) -> Response<'c> {
+    if asks_conditions(&received.head.fields) {
+        return conditional(cx, received, object, record, false);
+    }
+    let mut head = stored::build(cx, &object, false);
+    sign(cx, &mut head, object.meta.version, &cx.plan.lines.cache_status_miss);
+    Response {
+        head: Head::Built(head),
+        ..whole(object)
+    }
+}
+
+fn whole<'c>(object: Arc<Object>) -> Response<'c> {
+    let length = object.length();
+    Response {
+        content: Content::Stored {
+            reader: object.reader(),
+            left: length,
+        },
+        length,
+        head: Head::Stored(object),
+        close: false,
+    }
+}
+
+fn asks_conditions(fields: &Fields) -> bool {
+    has_conditions(fields) || fields.has(FieldId::Range)
+}
+
+fn conditional<'c>(
+    cx: &Context,
+    received: &Received<'_>,
+    object: Arc<Object>,
+    record: &mut Record,
+    hit: bool,
+) -> Response<'c> {
+    let (method, request) = (&received.head.method, &received.head.fields);
+    let mut head = stored::build(cx, &object, hit);
+    let lines = &cx.plan.lines;
+    let cache_status = if hit {
+        &lines.cache_status_hit
+    } else {
+        &lines.cache_status_miss
+    };
+    let precondition = precondition::evaluate(method, request, head.status, &head.fields);
+    let part = object.length().map_or(RangeAnswer::Whole, |length| {
+        range::evaluate(method, request, head.status, &head.fields, length)
+    });
+    sign(cx, &mut head, object.meta.version, cache_status);
+    match (precondition, part) {
+        (Precondition::NotModified(by), _) => {
+            if hit && record.outcome.tag == ResultTag::MemHit {
+                record.tag(match by {
+                    By::Tag => ResultTag::InmHit,
+                    By::Date => ResultTag::ImsHit,
+                });
+            }
+            not_modified(&mut head);
+            bodyless(head)
+        }
+        (Precondition::Failed, _) => {
+            restate(&mut head, 412);
+            bodyless(head)
+        }
+        (Precondition::Holds, RangeAnswer::Whole) => Response {
+            head: Head::Built(head),
+            ..whole(object)
+        },
+        (Precondition::Holds, RangeAnswer::Part { first, last }) => partial(head, &object, first, last),
+        (Precondition::Holds, RangeAnswer::Unsatisfiable) => {
+            restate(&mut head, 416);
+            let complete = object.length().unwrap_or(0);
+            push_content_range(&mut head, ContentRange::Unsatisfied { complete });
+            bodyless(head)
+        }
+    }
+}
+
+/// 206 with one range (RFC 9110 §15.3.7.1); both ends included.
+fn partial<'c>(
+    mut head: Box<ResponseHead>,
+    object: &Object,
+    first: u64,
+    last: u64,
+) -> Response<'c> {
+    restate(&mut head, 206);
+    let complete = object.length();
+    push_content_range(&mut head, ContentRange::Part { first, last, complete });
+    let mut reader = object.reader();
+    reader.seek(first);
+    reader.stop_at(last.saturating_add(1));
+    let left = last.saturating_sub(first).saturating_add(1);
+    Response {
+        head: Head::Built(head),
+        content: Content::Stored {
+            reader,
+            left: Some(left),
+        },
+        length: Some(left),
+        close: false,
+    }
+}
+
+fn push_content_range(head: &mut ResponseHead, range: ContentRange) {
+    let mut value = Vec::new();
+    content_range::write(range, &mut value);
+    head.fields.push_id(FieldId::ContentRange, &value);
+}
+
+fn restate(head: &mut ResponseHead, status: u16) {
+    head.status = status;
+    head.set_reason(reason_phrase(status).as_bytes());
+}
+
+/// RFC 9110 §15.4.5: what the client's copy needs to know, and no more.
+fn not_modified(head: &mut ResponseHead) {
+    restate(head, 304);
+    let has_etag = head.fields.has(FieldId::ETag);
+    head.fields.retain(|line| {
+        !matches!(
+            line.id,
+            FieldId::ContentLength
+                | FieldId::ContentType
+                | FieldId::ContentEncoding
+                | FieldId::ContentLanguage
+                | FieldId::ContentRange
+        ) && !(line.id == FieldId::LastModified && has_etag)
+    });
+}
+
+fn bodyless<'c>(head: Box<ResponseHead>) -> Response<'c> {
+    let empty = matches!(head.status, 204 | 304);
+    Response {
+        head: Head::Built(head),
+        content: Content::Empty,
+        length: (!empty).then_some(0),
+        close: false,
+    }
+}

@@ -1,0 +1,188 @@
+//! From a hop's response into the store, and to the client at the same time.
+//!
+//! | the response is | what happens |
+//! | --- | --- |
+//! | 304 to our question | the stored one is updated and used |
+//! | not to be stored | passed on; those who waited go on by themselves |
+//! | here as a whole | stored and answered from the store |
+//! | still arriving | published; a task fills it, this client and others read along |
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rules::caching::validate::confirms;
+use stats::Counter;
+use store::{Begin, Filler, Keep, KeyRef, Slot};
+use wire::http1::ResponseHead;
+
+use crate::cache::stored::{self, StoredResponse, exchange};
+use crate::cache::{answer, may_serve_stale, pass};
+use crate::context::Context;
+use crate::fetch::{OriginBody, Piece};
+use crate::flow::{Object, Received, Response};
+use crate::record::{Record, ResultTag};
+use crate::reply::clean;
+
+/// Stores the response if it may be stored, and answers with it either way.
+pub(crate) fn store<'c>(
+    cx: &Rc<Context>,
+    received: &Received<'_>,
+    stale: Option<&Arc<Object>>,
+    slot: Option<Slot<StoredResponse>>,
+    mut head: Box<ResponseHead>,
+    body: Box<OriginBody<'c>>,
+    record: &mut Record,
+) -> Response<'c> {
+    if let Some(old) = stale {
+        let stored = stored::build(cx, old, false);
+        let confirmed = head.status == 304 && confirms(&head.fields, &stored.fields);
+        cx.heads.give(stored);
+        if confirmed {
+            return update(cx, received, old, &mut head, body, record);
+        }
+        if head.status >= 500 && may_serve_stale(cx, old) {
+            record.tag(ResultTag::RefreshFailOld);
+            return answer(cx, received, Arc::clone(old), record);
+        }
+        record.tag(ResultTag::RefreshModified);
+    }
+    if received.head.method == http::Method::HEAD || head.status == 304 {
+        return release(cx, received, slot, head, body);
+    }
+    let version = head.version;
+    clean(cx, &mut head, None);
+    let judged = cx.plan.rules.caching.storable(&exchange(cx, received, &head));
+    let Ok(storable) = judged else {
+        if let Some(old) = stale {
+            cx.store.remove_object(old);
+        }
+        return release(cx, received, slot, head, body);
+    };
+    let slot = match slot {
+        Some(slot) => slot,
+        None => match cx.store.begin(KeyRef::new(received.target.url()), false, |_| false) {
+            Begin::Lead(slot) => slot,
+            Begin::Found(_) | Begin::Join(_) => return pass(cx, received, head, body),
+        },
+    };
+    if let Some(old) = stale {
+        cx.store.remove_object(old);
+    }
+    let length = body.length();
+    let whole = body.whole().map(<[u8]>::len);
+    let meta = StoredResponse::new(&head, version, storable, length);
+    match (whole, body.into_owned()) {
+        (Some(length), Ok(mut body)) => {
+            let object = slot.insert(meta, body.whole().unwrap_or_default());
+            body.finish_whole(length);
+            cx.heads.give(head);
+            answer::fresh(cx, received, object, record)
+        }
+        (None, Ok(body)) => {
+            cx.cells.count(Counter::Fills);
+            let (object, filler) = slot.publish(meta, length, Keep::Store);
+            let response = answer::fresh(cx, received, object, record);
+            tokio::task::spawn_local(fill(Rc::clone(cx), body, filler));
+            cx.heads.give(head);
+            response
+        }
+        // The client's content is still on its way: the response is tied to it.
+        (_, Err(body)) => {
+            slot.release();
+            pass(cx, received, head, body)
+        }
+    }
+}
+
+fn release<'c>(
+    cx: &Rc<Context>,
+    received: &Received<'_>,
+    slot: Option<Slot<StoredResponse>>,
+    head: Box<ResponseHead>,
+    body: Box<OriginBody<'c>>,
+) -> Response<'c> {
+    if let Some(slot) = slot {
+        slot.release();
+    }
+    pass(cx, received, head, body)
+}
+
+/// RFC 9111 §4.3.4: the stored response takes the 304's fields and is fresh again.
+fn update<'c>(
+    cx: &Rc<Context>,
+    received: &Received<'_>,
+    old: &Arc<Object>,
+    head: &mut ResponseHead,
+    mut body: Box<OriginBody<'c>>,
+    record: &mut Record,
+) -> Response<'c> {
+    body.finish_whole(0);
+    clean(cx, head, None);
+    record.tag(ResultTag::RefreshUnmodified);
+    let meta = old.meta.updated(cx, received, head);
+    let object = cx.store.update(old, meta);
+    answer(cx, received, object, record)
+}
+
+/// Fills a published response to its end. Goes on while clients read it; when the last one leaves,
+/// `quick_abort_*` says whether the rest is worth fetching.
+async fn fill(cx: Rc<Context>, mut body: Box<OriginBody<'static>>, mut filler: Filler<StoredResponse>) {
+    let mut left_alone = false;
+    loop {
+        let piece = tokio::select! {
+            biased;
+            piece = body.next() => piece,
+            () = filler.all_readers_gone(), if !left_alone => {
+                if !worth_finishing(&cx, &filler) {
+                    cx.cells.count(Counter::FillsFailed);
+                    filler.fail();
+                    return;
+                }
+                left_alone = true;
+                continue;
+            }
+        };
+        match piece {
+            Ok(Piece::Data(data)) => {
+                cx.cells.add(Counter::HopBytesIn, data.len() as u64);
+                if filler.append(data).is_err() {
+                    break;
+                }
+                filler.ready().await;
+            }
+            Ok(Piece::End) => {
+                if filler.finish().is_err() {
+                    cx.cells.count(Counter::FillsFailed);
+                }
+                return;
+            }
+            Err(failure) => {
+                tracing::debug!("fill failed: {failure}");
+                break;
+            }
+        }
+    }
+    cx.cells.count(Counter::FillsFailed);
+    filler.fail();
+}
+
+/// `quick_abort_min`, `_max`, `_pct`.
+fn worth_finishing(cx: &Context, filler: &Filler<StoredResponse>) -> bool {
+    let config = &cx.plan.config;
+    let Some(min) = config.quick_abort_min else {
+        return true;
+    };
+    let Some(length) = filler.length() else {
+        return false;
+    };
+    let received = filler.received();
+    let left = length.saturating_sub(received);
+    if left < min {
+        return true;
+    }
+    if left > config.quick_abort_max {
+        return false;
+    }
+    let done = u128::from(received) * 100;
+    done > u128::from(length) * u128::from(config.quick_abort_pct)
+}

@@ -1,0 +1,212 @@
+//! The cache's part in a transaction: make the key, look up, join a fill, validate, store, answer
+//! from the store. What may be stored and reused is for `rules::caching` to say.
+
+mod answer;
+mod fill;
+pub(crate) mod stored;
+
+use std::sync::Arc;
+
+use http::Method;
+use rules::List;
+use rules::caching::freshness::Traits;
+use rules::caching::invalidate;
+use rules::caching::precondition::has_conditions;
+use rules::caching::reuse::{Reuse, Wishes, has_wishes};
+use rules::caching::validate::make_conditional;
+use stats::Counter;
+use store::{KeyRef, Waited, Waiting};
+use wire::field::{FieldId, Fields};
+use wire::http1::ResponseHead;
+use wire::target::Scheme;
+
+use crate::access;
+use crate::context::Context;
+use crate::fetch::OriginBody;
+use crate::flow::{Content, Head, Lookup, Object, Received, Response, Start};
+use crate::record::{Marks, Record, ResultTag};
+use crate::reply::{clean, sign};
+use stored::StoredResponse;
+
+pub(crate) use answer::answer;
+pub(crate) use fill::store;
+
+/// Looks a request up. Sets the log's tag to what it found.
+pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record) -> Lookup {
+    let head = received.head;
+    record.tag(ResultTag::Miss);
+    if !may_look_up(received) || !access::allows(cx, List::Cache, received) {
+        cx.cells.count(Counter::Passes);
+        return Lookup::Pass;
+    }
+    let fields = effective_fields(cx, received);
+    let key = KeyRef::new(received.target.url());
+    let Some(object) = cx.store.find(key, |meta| meta.vary.matches(&head.fields)) else {
+        return if only_if_cached(fields) {
+            Lookup::Unsatisfiable
+        } else {
+            start(cx, received, key)
+        };
+    };
+    let now = received.now.unix_secs();
+    match cx.plan.rules.caching.reuse(&object.meta.freshness, fields, now) {
+        Reuse::Fresh | Reuse::Stale => {
+            record.tag(if object.meta.freshness.traits.has(Traits::NEGATIVE) {
+                ResultTag::NegativeHit
+            } else if cx.plan.config.offline_mode {
+                ResultTag::OfflineHit
+            } else {
+                ResultTag::MemHit
+            });
+            if !object.is_complete() {
+                cx.cells.count(Counter::Joins);
+            }
+            Lookup::Fresh(object)
+        }
+        Reuse::Validate(_) | Reuse::Reload if only_if_cached(fields) => Lookup::Unsatisfiable,
+        Reuse::Validate(_) => Lookup::Stale(object),
+        Reuse::Reload => {
+            record.tag(ResultTag::ClientRefreshMiss);
+            lead(cx, key)
+        }
+    }
+}
+
+/// What the client says to caches, unless the port says to ignore it (`ignore-cc`).
+fn effective_fields<'f>(cx: &Context, received: &Received<'f>) -> &'f Fields {
+    static NOTHING: Fields = Fields::new();
+    let port = cx.plan.ports.get(received.connection.port);
+    let ignored = port.and_then(|port| port.accel()).is_some_and(|accel| accel.ignore_cc);
+    if ignored { &NOTHING } else { &received.head.fields }
+}
+
+/// RFC 9111 §5.2.1.7.
+fn only_if_cached(fields: &Fields) -> bool {
+    has_wishes(fields) && Wishes::of(fields).only_if_cached()
+}
+
+/// GET and HEAD of http URLs are looked up.
+fn may_look_up(received: &Received<'_>) -> bool {
+    let method = &received.head.method;
+    let scheme = received.target.scheme();
+    (method == Method::GET || method == Method::HEAD)
+        && matches!(scheme, Scheme::Http | Scheme::Https | Scheme::Ftp)
+        && !received.head.fields.has(FieldId::Upgrade)
+}
+
+/// Nothing stored: who may fill?
+fn start(cx: &Context, received: &Received<'_>, key: KeyRef<'_>) -> Lookup {
+    let fields = &received.head.fields;
+    if received.head.method == Method::HEAD || fields.has(FieldId::Range) {
+        return Lookup::Pass; // their responses are not whole
+    }
+    let port = cx.plan.ports.get(received.connection.port);
+    let collapse = port.is_some_and(|port| port.collapse)
+        && !has_conditions(fields)
+        && !fields.has(FieldId::Authorization)
+        && access::allows(cx, List::CollapsedForwarding, received);
+    Lookup::Start(cx.store.begin(key, collapse, |meta| meta.vary.matches(fields)))
+}
+
+/// The right to fill, whatever is stored.
+fn lead(cx: &Context, key: KeyRef<'_>) -> Lookup {
+    Lookup::Start(cx.store.begin(key, false, |_| false))
+}
+
+/// What came of waiting for another's fetch.
+#[derive(Debug)]
+pub(crate) enum Joined {
+    /// Its response, which is arriving.
+    Object(Arc<Object>),
+    /// It failed: somebody else is to try.
+    Again(Start),
+    /// Its response is not for others: this request goes on by itself.
+    Alone,
+}
+
+/// Waits for another's fetch.
+pub(crate) async fn join(
+    cx: &Context,
+    received: &Received<'_>,
+    waiting: Waiting<StoredResponse>,
+    record: &mut Record,
+) -> Joined {
+    cx.cells.count(Counter::Collapsed);
+    match waiting.wait().await {
+        Waited::Object(object) if object.meta.vary.matches(&received.head.fields) => {
+            record.mark(Marks::COLLAPSED);
+            Joined::Object(object)
+        }
+        Waited::Object(_) | Waited::Released => {
+            cx.cells.count(Counter::CollapsedAlone);
+            Joined::Alone
+        }
+        Waited::Failed => {
+            let (key, fields) = (KeyRef::new(received.target.url()), &received.head.fields);
+            Joined::Again(cx.store.begin(key, true, |meta| meta.vary.matches(fields)))
+        }
+    }
+}
+
+/// What is asked of the origin so that a stored response may be used again (RFC 9111 §4.3.1).
+#[derive(Debug, Clone)]
+pub(crate) struct Conditions {
+    object: Arc<Object>,
+}
+
+impl Conditions {
+    pub(crate) fn of(object: &Arc<Object>) -> Self {
+        Self {
+            object: Arc::clone(object),
+        }
+    }
+
+    /// Puts our conditions in place of the client's.
+    pub(crate) fn apply(&self, cx: &Context, fields: &mut Fields) {
+        let stored = stored::build(cx, &self.object, false);
+        make_conditional(fields, &stored.fields);
+        cx.heads.give(stored);
+    }
+}
+
+/// May a stale response go out because the origin can't be asked?
+pub(crate) fn may_serve_stale(cx: &Context, object: &Object) -> bool {
+    object.meta.freshness.may_serve_after_failure(cx.unix_secs())
+}
+
+/// Passes a response on that is not stored.
+pub(crate) fn pass<'c>(
+    cx: &Context,
+    received: &Received<'_>,
+    mut head: Box<ResponseHead>,
+    body: Box<OriginBody<'c>>,
+) -> Response<'c> {
+    invalidate_for(cx, received, &head);
+    let version = head.version;
+    clean(cx, &mut head, None);
+    let length = frame(received, &mut head, &body);
+    sign(cx, &mut head, version, &cx.plan.lines.cache_status_miss);
+    Response {
+        head: Head::Built(head),
+        content: Content::Origin(body),
+        length,
+        close: false,
+    }
+}
+
+/// The length that `listen` is to frame by: fields say it only where no content follows.
+fn frame(received: &Received<'_>, head: &mut ResponseHead, body: &OriginBody<'_>) -> Option<u64> {
+    let bodyless = received.head.method == Method::HEAD || matches!(head.status, 204 | 304);
+    if !bodyless {
+        head.fields.remove(FieldId::ContentLength);
+    }
+    body.length()
+}
+
+/// What a successful unsafe request makes stale goes (RFC 9111 §4.4).
+fn invalidate_for(cx: &Context, received: &Received<'_>, head: &ResponseHead) {
+    let method = &received.head.method;
+    for target in invalidate::spoiled(method, received.target, head.status, &head.fields) {
+        cx.store.remove(KeyRef::new(target.url()));
+    }
+}

@@ -1,0 +1,164 @@
+//! What the proxy knows of a stored response: its head, ready to send, and what decides on its reuse.
+
+use std::ops::Range;
+
+use rules::caching::Exchange;
+use rules::caching::freshness::Freshness;
+use rules::caching::storable::Storable;
+use rules::caching::validate;
+use rules::caching::vary::Vary;
+use store::Weigh;
+use wire::field::FieldId;
+use wire::http1::{Limits, ResponseHead, Version, parse_response, write_status_line};
+
+use crate::context::Context;
+use crate::flow::{Object, Received};
+use crate::listen::write::push_number;
+
+/// See the module.
+#[derive(Debug)]
+pub struct StoredResponse {
+    /// Status of the response.
+    pub(crate) status: u16,
+    /// Version by which it came.
+    pub(crate) version: Version,
+    /// Status line and end-to-end fields, each with its line end; no Age, no framing but a known
+    /// length, nothing of ours.
+    pub(crate) head: Box<[u8]>,
+    /// `head` has a Content-Length.
+    pub(crate) has_length: bool,
+    pub(crate) freshness: Freshness,
+    /// Which requests it answers (RFC 9111 §4.1).
+    pub(crate) vary: Vary,
+    content_type: Range<u32>,
+}
+
+impl StoredResponse {
+    /// From a cleaned head.
+    pub(crate) fn new(
+        head: &ResponseHead,
+        version: Version,
+        storable: Storable,
+        length: Option<u64>,
+    ) -> Self {
+        let mut bytes = Vec::with_capacity(head.fields.memory_bytes() + 64);
+        write_status_line(head.status, head.reason(), &mut bytes);
+        let mut content_type = 0..0;
+        for line in head.fields.iter() {
+            if matches!(line.id, FieldId::ContentLength | FieldId::Age) {
+                continue;
+            }
+            bytes.extend_from_slice(line.name);
+            bytes.extend_from_slice(b": ");
+            let start = bytes.len();
+            bytes.extend_from_slice(line.value);
+            if line.id == FieldId::ContentType {
+                content_type = offset(start)..offset(bytes.len());
+            }
+            bytes.extend_from_slice(b"\r\n");
+        }
+        let length = length.filter(|_| head.status != 204);
+        if let Some(length) = length {
+            bytes.extend_from_slice(b"Content-Length: ");
+            push_number(&mut bytes, length);
+            bytes.extend_from_slice(b"\r\n");
+        }
+        Self {
+            status: head.status,
+            version,
+            head: bytes.into(),
+            has_length: length.is_some(),
+            freshness: storable.freshness,
+            vary: storable.vary,
+            content_type,
+        }
+    }
+
+    /// The same response after a 304 (RFC 9111 §3.2).
+    pub(crate) fn updated(&self, cx: &Context, received: &Received<'_>, by: &ResponseHead) -> Self {
+        let mut head = cx.heads.take();
+        self.parse(&mut head);
+        let length = head.fields.get(FieldId::ContentLength);
+        let length = length.and_then(wire::value::decimal);
+        validate::update(&mut head.fields, &by.fields);
+        let exchange = exchange(cx, received, &head);
+        let storable = Storable {
+            freshness: Freshness::of(&cx.plan.rules.caching, &exchange),
+            vary: self.vary.clone(),
+        };
+        let updated = Self::new(&head, self.version, storable, length);
+        cx.heads.give(head);
+        updated
+    }
+
+    /// Seconds since the origin made it (RFC 9111 §4.2.3).
+    pub(crate) fn age(&self, now: i64) -> u64 {
+        u64::try_from(self.freshness.age_secs(now)).unwrap_or(0)
+    }
+
+    /// Its content type.
+    pub(crate) fn content_type(&self) -> &[u8] {
+        let start = usize::try_from(self.content_type.start).unwrap_or(usize::MAX);
+        let end = usize::try_from(self.content_type.end).unwrap_or(usize::MAX);
+        self.head.get(start..end).unwrap_or_default()
+    }
+
+    fn parse(&self, head: &mut ResponseHead) {
+        let mut bytes = Vec::with_capacity(self.head.len() + 2);
+        bytes.extend_from_slice(&self.head);
+        bytes.extend_from_slice(b"\r\n");
+        let limits = Limits {
+            head_bytes_max: usize::MAX,
+            fields_max: usize::MAX,
+            ..Limits::default()
+        };
+        let parsed = parse_response(&bytes, &limits, head);
+        debug_assert!(parsed.is_ok(), "a stored head is one that we wrote");
+    }
+}
+
+/// Heads are bounded by `reply_header_max_size`, far below 4 GiB.
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+/// A request with its response, as the caching rules look at them.
+pub(crate) fn exchange<'e>(
+    cx: &Context,
+    received: &Received<'e>,
+    head: &'e ResponseHead,
+) -> Exchange<'e> {
+    Exchange {
+        method: &received.head.method,
+        url: received.target.url(),
+        request: &received.head.fields,
+        status: head.status,
+        reply: &head.fields,
+        request_time: received.now.unix_secs(),
+        response_time: cx.unix_secs(),
+    }
+}
+
+impl Weigh for StoredResponse {
+    fn weight_bytes(&self) -> usize {
+        size_of::<Self>() + self.head.len() + self.vary.as_bytes().len()
+    }
+
+    fn supersedes(&self, older: &Self) -> bool {
+        self.vary == older.vary
+    }
+}
+
+/// The head as fields, for replies that are not the stored response as it is. With `aged`, Age is
+/// there as in hits.
+pub(crate) fn build(cx: &Context, object: &Object, aged: bool) -> Box<ResponseHead> {
+    let mut head = cx.heads.take();
+    object.meta.parse(&mut head);
+    head.fields.remove(FieldId::ContentLength);
+    if aged {
+        let mut age = Vec::with_capacity(8);
+        push_number(&mut age, object.meta.age(cx.unix_secs()));
+        head.fields.push_id(FieldId::Age, &age);
+    }
+    head
+}

@@ -1,0 +1,219 @@
+//! What a transaction works with: one immutable plan, the shared store, and this worker's supports.
+//! A transaction takes one [`Context`] and keeps it, so a reload never changes the rules under it.
+
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use http::Method;
+use net::clock::Clock;
+use net::deadline::Ticker;
+use net::dns::{DnsError, Resolver};
+use net::pool::Permit;
+use rules::hops::{Case, Choice, Hop as RuleHop, HopTo, PeerStates, Way, choose};
+use rules::{Question, Rule};
+use stats::{Cells, Counter};
+use wire::field::FieldId;
+use wire::http1::{Framing, ResponseHead, may_reuse};
+
+use crate::access::{self, Known};
+use crate::failure::{Failure, FailureKind, Side};
+use crate::flow::{Received, Store};
+use crate::hops::peer::OpenPeer;
+use crate::hops::{Hop, Peer, Pool};
+use crate::log::LogHandle;
+use crate::plan::Plan;
+use crate::record::{Hierarchy, Marks, Record, ResultTag};
+use crate::recycle::Recycle;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Context {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) store: Arc<Store>,
+    pub(crate) clock: Clock,
+    pub(crate) ticker: Ticker,
+    pub(crate) resolver: Resolver,
+    pub(crate) pool: Rc<Pool>,
+    pub(crate) cells: Arc<Cells>,
+    pub(crate) log: Rc<LogHandle>,
+    pub(crate) buffers: Rc<Recycle<Vec<u8>>>,
+    pub(crate) heads: Rc<Recycle<Box<ResponseHead>>>,
+    pub(crate) draining: Rc<std::cell::Cell<bool>>,
+    /// Words for rules that denied, by the rule's address in `plan`.
+    pub(crate) rule_texts: RefCell<HashMap<usize, Arc<str>>>,
+}
+
+/// A hop connection counted as open.
+#[derive(Debug)]
+pub(crate) struct OpenHop {
+    pub(crate) permit: Permit,
+    pub(crate) peer: Option<OpenPeer>,
+}
+
+impl Context {
+    /// Seconds since 1970.
+    pub(crate) fn unix_secs(&self) -> i64 {
+        self.clock.now().unix_secs()
+    }
+
+    /// May the client's connection live on after this request (RFC 9112 §9.3)?
+    pub(crate) fn may_keep_alive(&self, received: &Received<'_>) -> bool {
+        self.plan.config.client_persistent_connections
+            && !self.draining.get()
+            && may_reuse(received.head.version, &received.head.fields)
+    }
+
+    /// May the request switch protocols (`http_upgrade_request_protocols`)?
+    pub(crate) fn may_upgrade(&self, received: &Received<'_>) -> bool {
+        let fields = &received.head.fields;
+        if self.plan.config.http_upgrade_request_protocols.is_empty()
+            || !fields.has(FieldId::Upgrade)
+            || received.framing != Framing::None
+            || received.head.method == Method::CONNECT
+            || !fields.has_token(FieldId::Connection, b"upgrade")
+        {
+            return false;
+        }
+        let known = Known::default();
+        let facts = access::facts(self, received, &known);
+        self.plan.rules.may_upgrade(fields, &facts)
+    }
+
+    /// The addresses of a name.
+    ///
+    /// # Errors
+    ///
+    /// It has none, or nobody could say.
+    pub(crate) async fn resolve(&self, host: &str) -> Result<Arc<[IpAddr]>, DnsError> {
+        self.cells.count(Counter::DnsLookups);
+        match self.resolver.cached(host) {
+            Some(known) => {
+                self.cells.count(Counter::DnsHits);
+                known
+            }
+            None => self.resolver.resolve(host).await,
+        }
+    }
+
+    /// The hops for a request, in the order in which they are tried.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub(crate) async fn choose_hops(&self, received: &Received<'_>) -> Result<Vec<Hop>, Failure> {
+        let port = self.plan.ports.get(received.connection.port);
+        let accel = port.and_then(|port| port.accel());
+        let looped = self.is_loop(received);
+        if looped && accel.is_some() {
+            return Err(Failure::new(FailureKind::AccessDenied, Side::Client)
+                .with_detail("forwarding loop"));
+        }
+        let case = Case {
+            no_direct: accel.is_some_and(|accel| !accel.allow_direct),
+            looped,
+        };
+        let mut known = Known::default();
+        loop {
+            let facts = access::facts(self, received, &known);
+            let states = States(&self.plan.peers);
+            match choose(&self.plan.rules, &facts, case, &states, &self.plan.turns) {
+                Choice::Hops(hops) if hops.is_empty() => {
+                    return Err(Failure::new(FailureKind::CannotForward, Side::Us)
+                        .with_detail("no way to send it"));
+                }
+                Choice::Hops(hops) => return Ok(hops.iter().map(|hop| self.hop(*hop)).collect()),
+                Choice::Ask(Question::Destination) if !known.has_destination() => {
+                    let found = self.resolve(received.target.host()).await;
+                    known.learn_destination(found.unwrap_or_default());
+                }
+                Choice::Ask(_) => {
+                    return Err(Failure::new(FailureKind::CannotForward, Side::Us)
+                        .with_detail("a rule asks for what can't be known"));
+                }
+            }
+        }
+    }
+
+    fn hop(&self, hop: RuleHop) -> Hop {
+        Hop {
+            peer: match hop.to {
+                HopTo::Origin => None,
+                HopTo::Peer(index) => self.plan.peers.get(index).cloned(),
+            },
+            hierarchy: match hop.way {
+                Way::Direct => Hierarchy::Direct,
+                Way::RoundrobinParent => Hierarchy::RoundrobinParent,
+                Way::FirstupParent => Hierarchy::FirstupParent,
+                Way::DefaultParent => Hierarchy::DefaultParent,
+                Way::AnyOldParent => Hierarchy::AnyOldParent,
+            },
+        }
+    }
+
+    /// Was the request here before (RFC 9110 §7.6.3)?
+    pub(crate) fn is_loop(&self, received: &Received<'_>) -> bool {
+        let fields = &received.head.fields;
+        fields.has(FieldId::Via)
+            && wire::value::via::names(fields, self.plan.unique_hostname.as_bytes())
+    }
+
+    /// The words for a rule: `http_access deny to_localhost (built-in line 12)`.
+    pub(crate) fn rule_text(&self, directive: &str, rule: &Rule) -> Arc<str> {
+        let address = std::ptr::from_ref(rule).addr();
+        let mut texts = self.rule_texts.borrow_mut();
+        let text = texts
+            .entry(address)
+            .or_insert_with(|| format!("{directive} {rule} ({})", rule.place).into());
+        Arc::clone(text)
+    }
+
+    /// Counts a finished transaction.
+    pub(crate) fn count(&self, record: &Record) {
+        let cells = &self.cells;
+        cells.count(Counter::ClientRequests);
+        cells.add(Counter::ClientBytesIn, record.request_bytes);
+        cells.add(Counter::ClientBytesOut, record.sent_bytes());
+        let tag = record.outcome.tag;
+        if tag.is_hit() {
+            cells.add(Counter::HitBytes, record.sent_bytes());
+        }
+        if record.error.is_some() {
+            cells.count(Counter::Errors);
+        }
+        if record.outcome.marks.has(Marks::ABORTED) {
+            cells.count(Counter::Aborted);
+        }
+        cells.count(match tag {
+            ResultTag::Hit | ResultTag::MemHit | ResultTag::OfflineHit => Counter::HitsMemory,
+            ResultTag::NegativeHit => Counter::HitsNegative,
+            ResultTag::ImsHit | ResultTag::InmHit => Counter::HitsConditional,
+            ResultTag::RefreshUnmodified => Counter::HitsRevalidated,
+            ResultTag::RefreshFailOld => Counter::HitsStale,
+            ResultTag::Denied | ResultTag::DeniedReply => Counter::Denied,
+            ResultTag::None => Counter::BadRequests,
+            ResultTag::Miss
+            | ResultTag::RefreshFailErr
+            | ResultTag::RefreshModified
+            | ResultTag::ClientRefreshMiss
+            | ResultTag::SwapfailMiss
+            | ResultTag::Redirect => Counter::Misses,
+            ResultTag::Tunnel => return,
+        });
+    }
+}
+
+/// The peers as they are now.
+struct States<'p>(&'p [Arc<Peer>]);
+
+impl PeerStates for States<'_> {
+    fn is_up(&self, peer: usize) -> bool {
+        self.0.get(peer).is_some_and(|peer| peer.is_up())
+    }
+
+    fn connections(&self, peer: usize) -> u32 {
+        self.0.get(peer).map_or(u32::MAX, |peer| peer.open())
+    }
+}

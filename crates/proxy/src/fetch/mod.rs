@@ -1,0 +1,303 @@
+//! Sends a request to the hop chosen for it, retries where that is allowed (RFC 9110 §9.2.2), and
+//! reads the response.
+
+mod connect;
+mod origin;
+mod request;
+mod upload;
+
+use std::sync::Arc;
+
+use net::half::split;
+use wire::field::FieldId;
+use wire::http1::{Framing, ResponseHead};
+use wire::target::Target;
+
+use crate::cache::Conditions;
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind, Retry, Side};
+use crate::flow::{Admitted, Received};
+use crate::hops::{Hop, Peer};
+use crate::listen::client::{ClientIn, ClientOut};
+use crate::record::{Hierarchy, HopName, Record};
+
+pub(crate) use connect::{Link, connect};
+pub use origin::OriginBody;
+pub(crate) use origin::{Answer, Exchange, Piece, Sending, Switched, UploadError, Wire};
+
+/// What a hop gave.
+#[derive(Debug)]
+pub(crate) enum Fetched<'c> {
+    /// A response.
+    Response(Box<ResponseHead>, Box<OriginBody<'c>>),
+    /// The connection switched protocols (RFC 9110 §7.8).
+    Upgraded(Box<Upgraded>),
+}
+
+/// A hop connection that now belongs to the client, and the 101 that says so.
+#[derive(Debug)]
+pub(crate) struct Upgraded {
+    pub(crate) head: Box<ResponseHead>,
+    pub(crate) switched: Switched,
+}
+
+/// What all tries of one request have in common.
+struct Job<'a, 'c> {
+    cx: &'c Context,
+    received: &'a Received<'a>,
+    order: Order<'a>,
+}
+
+/// What is special about a fetch.
+pub(crate) struct Order<'a> {
+    /// Ask whether this stored response still holds.
+    pub(crate) conditions: Option<Conditions>,
+    /// Pass the client's Upgrade on.
+    pub(crate) upgrade: bool,
+    /// Does anybody wait for the response besides this client?
+    pub(crate) wanted: &'a dyn Fn() -> bool,
+}
+
+impl Order<'_> {
+    /// Nothing special.
+    pub(crate) fn plain() -> Self {
+        Self {
+            conditions: None,
+            upgrade: false,
+            wanted: &|| false,
+        }
+    }
+}
+
+/// Sends a CONNECT to a parent proxy, over a connection of its own.
+///
+/// # Errors
+///
+/// It can't be reached, or makes no sense.
+pub(crate) async fn send_to<'c>(
+    cx: &'c Context,
+    received: &Received<'_>,
+    hop: &Hop,
+    output: &mut ClientOut,
+    record: &mut Record,
+) -> Result<Fetched<'c>, Failure> {
+    let job = Job {
+        cx,
+        received,
+        order: Order::plain(),
+    };
+    job.attempt(hop, true, &mut None, output, record).await
+}
+
+/// Can the peer be connected to? For the health of dead ones.
+pub(crate) async fn can_connect(cx: &Context, peer: &Arc<Peer>) -> bool {
+    let hop = Hop {
+        peer: Some(Arc::clone(peer)),
+        hierarchy: Hierarchy::None,
+    };
+    connect(cx, &hop, &Target::new(), true).await.is_ok()
+}
+
+/// Sends the request to one hop after another until one answers.
+///
+/// # Errors
+///
+/// The last hop's failure, when no hop is left or another try is not allowed.
+pub(crate) async fn send<'c>(
+    cx: &'c Context,
+    admitted: &Admitted<'_>,
+    order: Order<'_>,
+    mut input: Option<&'c mut ClientIn>,
+    output: &mut ClientOut,
+    record: &mut Record,
+) -> Result<Fetched<'c>, Failure> {
+    let received = admitted.received;
+    let job = Job {
+        cx,
+        received,
+        order,
+    };
+    let hops = cx.choose_hops(received).await?;
+    let give_up_ns = cx.clock.now().mono_ns
+        + u64::try_from(cx.plan.timeouts.forward.as_nanos()).unwrap_or(u64::MAX / 2);
+    let tries_max = cx.plan.config.forward_max_tries.max(1);
+    let mut tries = 0;
+    let mut last = None;
+    for hop in &hops {
+        let mut fresh_only = !may_reuse_for(received);
+        loop {
+            if tries >= tries_max || cx.clock.now().mono_ns > give_up_ns {
+                cx.cells.count(stats::Counter::LimitForwardTries);
+                return Err(last.unwrap_or_else(nowhere));
+            }
+            tries += 1;
+            let failure = match job.attempt(hop, fresh_only, &mut input, output, record).await {
+                Ok(fetched) => return Ok(fetched),
+                Err(failure) => failure,
+            };
+            let may_repeat = (input.is_some() || received.framing == Framing::None)
+                && (received.head.method.is_idempotent() || failure.kind == FailureKind::ConnectFail
+                    || failure.kind == FailureKind::DnsFail);
+            if !may_repeat || failure.retry == Retry::Never {
+                return Err(failure);
+            }
+            cx.cells.count(stats::Counter::HopRetries);
+            let again = failure.retry == Retry::FreshConnection && !fresh_only;
+            last = Some(failure);
+            if !again {
+                break;
+            }
+            fresh_only = true;
+        }
+    }
+    Err(last.unwrap_or_else(nowhere))
+}
+
+fn nowhere() -> Failure {
+    Failure::new(FailureKind::CannotForward, Side::Us).with_detail("no next hop")
+}
+
+/// A request that can't be sent again is not risked on a connection that may be closing
+/// (RFC 9112 §9.3.1).
+fn may_reuse_for(received: &Received<'_>) -> bool {
+    received.head.method.is_idempotent() && received.framing == Framing::None
+}
+
+impl<'c> Job<'_, 'c> {
+    /// One try at one hop.
+    async fn attempt(
+        &self,
+        hop: &Hop,
+        fresh_only: bool,
+        input: &mut Option<&'c mut ClientIn>,
+        output: &mut ClientOut,
+        record: &mut Record,
+    ) -> Result<Fetched<'c>, Failure> {
+        let cx = self.cx;
+        record.went(hop.hierarchy, hop.name());
+        let link = {
+            let connecting = connect(cx, hop, self.received.target, fresh_only);
+            self.unless_client_leaves(input, connecting).await?
+        };
+        record.went(hop.hierarchy, HopName::Ip(link.address.ip()));
+        let mut exchange = self.send_head(hop, link, input).await?;
+        let mut interims = 0;
+        let method = self.received.head.method.clone();
+        loop {
+            let answering = exchange.answer(cx, &method, self.order.upgrade, &mut interims);
+            let answer = self.unless_client_leaves(input, answering).await;
+            let answer = answer.inspect_err(|failure| hop.failed(cx, failure))?;
+            match answer {
+                Answer::Interim(rest, head) => {
+                    self.pass_interim(&head, output).await?;
+                    exchange = rest;
+                }
+                Answer::Final(head, body) => {
+                    hop.worked();
+                    return Ok(Fetched::Response(head, body));
+                }
+                Answer::Switched(head, switched) => {
+                    hop.worked();
+                    return Ok(Fetched::Upgraded(Box::new(Upgraded { head, switched })));
+                }
+            }
+        }
+    }
+
+    /// Writes our head and starts sending the content.
+    async fn send_head(
+        &self,
+        hop: &Hop,
+        link: Link,
+        input: &mut Option<&'c mut ClientIn>,
+    ) -> Result<Exchange<'c>, Failure> {
+        let cx = self.cx;
+        let (read, mut write) = split(link.stream);
+        let wire = Wire::new(cx, read, link.address, link.reused, link.open);
+        let mut fields = cx.heads.take();
+        let mut out = cx.buffers.take();
+        request::write_head(
+            cx,
+            self.received,
+            hop,
+            self.order.conditions.as_ref(),
+            self.order.upgrade,
+            &mut fields.fields,
+            &mut out,
+        );
+        cx.heads.give(fields);
+        wire.deadline.set(cx.plan.timeouts.write);
+        let outcome = wire.deadline.guard(write.write_parts(&[&out])).await;
+        wire.deadline.clear();
+        cx.buffers.give(out);
+        match outcome {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                let retry = if wire.reused {
+                    Retry::FreshConnection
+                } else {
+                    Retry::OtherHop
+                };
+                return Err(Failure::hop_io(FailureKind::WriteError, &error).with_retry(retry));
+            }
+            Err(_expired) => return Err(Failure::hop(FailureKind::WriteError, "timed out")),
+        }
+        let sending = match self.received.framing {
+            Framing::None | Framing::Length(0) | Framing::UntilClose | Framing::Tunnel => {
+                Sending::Done(write)
+            }
+            Framing::Length(_) | Framing::Chunked => match input.take() {
+                Some(client) => {
+                    let chunked = self.received.framing == Framing::Chunked;
+                    let deadline = cx.ticker.deadline();
+                    let timeout = cx.plan.timeouts.write;
+                    let upload = upload::run(client, write, chunked, deadline, timeout);
+                    Sending::Content(Box::pin(upload))
+                }
+                None => return Err(nowhere()),
+            },
+        };
+        Ok(Exchange { wire, sending })
+    }
+
+    /// Awaits `work`, unless the client leaves and nobody else waits for the response.
+    async fn unless_client_leaves<T>(
+        &self,
+        input: &mut Option<&'c mut ClientIn>,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let Some(client) = input else {
+            return work.await;
+        };
+        if self.received.framing != Framing::None || self.cx.plan.config.half_closed_clients {
+            return work.await;
+        }
+        let mut work = std::pin::pin!(work);
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = client.gone() => {}
+        }
+        if (self.order.wanted)() {
+            return work.await;
+        }
+        Err(Failure::new(FailureKind::ClientGone, Side::Client))
+    }
+
+    /// Passes a 1xx on to a client that knows them (RFC 9110 §15.2).
+    async fn pass_interim(&self, head: &ResponseHead, output: &mut ClientOut) -> Result<(), Failure> {
+        let client = self.received.head;
+        let awaited = head.status != 100 || client.fields.has_token(FieldId::Expect, b"100-continue");
+        if client.version == wire::http1::Version::H11 && awaited {
+            output.buf.clear();
+            wire::http1::write_status_line(head.status, head.reason(), &mut output.buf);
+            if head.status != 100 {
+                head.fields.write_to(&mut output.buf);
+            }
+            output.buf.extend_from_slice(b"\r\n");
+            let written = output.write_buf(self.cx.plan.timeouts.write).await;
+            written.map_err(|_gone| Failure::new(FailureKind::ClientGone, Side::Client))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! The request as a hop gets it: made from the model, never by copying the client's lines
+//! (RFC 9110 §7.6, RFC 9112 §3.2).
+
+use http::Method;
+use wire::field::{FieldId, Fields};
+use wire::http1::{Framing, ProxyAuth, check_sent_head, remove_hop_by_hop, write_request_head};
+use wire::target::Target;
+
+use rules::rewrite::{append_via, forward_client};
+
+use crate::access::{self, Known};
+use crate::cache::Conditions;
+use crate::context::Context;
+use crate::flow::Received;
+use crate::hops::Hop;
+
+/// Writes the head to `out`. `fields` is a scratch block.
+pub(crate) fn write_head(
+    cx: &Context,
+    received: &Received<'_>,
+    hop: &Hop,
+    conditions: Option<&Conditions>,
+    upgrade: bool,
+    fields: &mut Fields,
+    out: &mut Vec<u8>,
+) {
+    let head = received.head;
+    let target = received.target;
+    fields.clone_from(&head.fields);
+    let keep = hop.passes_proxy_authorization();
+    remove_hop_by_hop(fields, if keep { ProxyAuth::Keep } else { ProxyAuth::Drop });
+    fields.set(FieldId::Host, hop.host_field(target));
+    if let Some(value) = hop.credentials() {
+        let id = if hop.is_proxy() {
+            FieldId::ProxyAuthorization
+        } else {
+            FieldId::Authorization
+        };
+        fields.set(id, value);
+    }
+    if let Some(conditions) = conditions {
+        conditions.apply(cx, fields);
+    }
+    count_down(&head.method, fields);
+    sign(cx, received, fields);
+    frame(received.framing, &head.method, fields);
+    if upgrade {
+        if let Some(protocol) = head.fields.get(FieldId::Upgrade) {
+            fields.set(FieldId::Upgrade, protocol);
+            fields.set(FieldId::Connection, b"upgrade");
+        }
+    } else if !cx.plan.config.server_persistent_connections {
+        fields.set(FieldId::Connection, b"close");
+    }
+    write_request_head(&head.method, request_target(hop, &head.method, target), fields, out);
+    check_sent_head(out);
+}
+
+/// Absolute form to proxies, authority form for CONNECT, origin form to origins.
+fn request_target<'t>(hop: &Hop, method: &Method, target: &'t Target) -> &'t [u8] {
+    if hop.is_proxy() || method == Method::CONNECT {
+        target.url()
+    } else {
+        target.path()
+    }
+}
+
+/// The content's framing toward the hop is ours to say.
+fn frame(framing: Framing, method: &Method, fields: &mut Fields) {
+    fields.remove(FieldId::TransferEncoding);
+    fields.remove(FieldId::Trailer);
+    match framing {
+        Framing::Chunked => {
+            fields.remove(FieldId::ContentLength);
+            fields.set(FieldId::TransferEncoding, b"chunked");
+        }
+        Framing::Length(length) => {
+            fields.set(FieldId::ContentLength, length.to_string().as_bytes());
+        }
+        Framing::None | Framing::UntilClose | Framing::Tunnel => {
+            fields.remove(FieldId::ContentLength);
+            fields.remove(FieldId::Expect);
+            if method == Method::POST || method == Method::PUT {
+                fields.set(FieldId::ContentLength, b"0");
+            }
+        }
+    }
+}
+
+/// TRACE and OPTIONS say how much further they go (RFC 9110 §7.6.2).
+fn count_down(method: &Method, fields: &mut Fields) {
+    if method != Method::TRACE && method != Method::OPTIONS {
+        return;
+    }
+    let left = fields.get(FieldId::MaxForwards).and_then(wire::value::decimal);
+    if let Some(left) = left {
+        let left = left.saturating_sub(1).to_string();
+        fields.set(FieldId::MaxForwards, left.as_bytes());
+    }
+}
+
+/// Via, X-Forwarded-For, and the rules for request fields.
+fn sign(cx: &Context, received: &Received<'_>, fields: &mut Fields) {
+    let plan = &cx.plan;
+    if plan.config.via {
+        append_via(fields, received.head.version, &plan.lines.via_name);
+    }
+    let client = received.connection.client.ip();
+    forward_client(fields, plan.config.forwarded_for, client);
+    if !plan.rules.request_fields.is_noop() {
+        let known = Known::default();
+        let facts = access::facts(cx, received, &known);
+        let expand = |text: &str, out: &mut Vec<u8>| out.extend_from_slice(text.as_bytes());
+        plan.rules.request_fields.apply(&plan.rules, &facts, fields, expand);
+    }
+}

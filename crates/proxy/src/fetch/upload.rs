@@ -1,0 +1,69 @@
+//! The client's content on its way to the hop, piece by piece: what the hop doesn't take is not read
+//! from the client.
+
+use std::time::Duration;
+
+use net::deadline::Deadline;
+use net::half::WriteHalf;
+use wire::http1::{LAST_CHUNK, write_chunk_head};
+
+use crate::failure::{Failure, FailureKind, Side};
+use crate::fetch::UploadError;
+use crate::listen::client::{ClientError, ClientIn};
+
+/// Sends all content that `client` has for this request and gives the writing half back.
+///
+/// # Errors
+///
+/// Says whose fault it was.
+pub(crate) async fn run(
+    client: &mut ClientIn,
+    mut write: WriteHalf,
+    chunked: bool,
+    deadline: Deadline,
+    timeout: Duration,
+) -> Result<WriteHalf, UploadError> {
+    let mut size = Vec::new();
+    loop {
+        let piece = client.next().await;
+        let Some(piece) = piece.map_err(|error| UploadError::Client(failure_of(&error)))? else {
+            break;
+        };
+        size.clear();
+        let mut after: &[u8] = &[];
+        if chunked {
+            write_chunk_head(piece.len(), &mut size);
+            after = b"\r\n";
+        }
+        put(&mut write, &deadline, timeout, &[&size, piece, after]).await?;
+    }
+    if chunked {
+        put(&mut write, &deadline, timeout, &[LAST_CHUNK]).await?;
+    }
+    Ok(write)
+}
+
+async fn put(
+    write: &mut WriteHalf,
+    deadline: &Deadline,
+    timeout: Duration,
+    parts: &[&[u8]],
+) -> Result<(), UploadError> {
+    deadline.set(timeout);
+    let outcome = deadline.guard(write.write_parts(parts)).await;
+    deadline.clear();
+    match outcome {
+        Ok(result) => result.map_err(UploadError::Hop),
+        Err(_expired) => Err(UploadError::Hop(std::io::ErrorKind::TimedOut.into())),
+    }
+}
+
+fn failure_of(error: &ClientError) -> Failure {
+    let kind = match error {
+        ClientError::Gone(_) => FailureKind::ClientGone,
+        ClientError::TimedOut => FailureKind::RequestParseTimeout,
+        ClientError::Bad(_) => FailureKind::InvalidReq,
+        ClientError::TooBig => FailureKind::TooBig,
+    };
+    Failure::new(kind, Side::Client).with_detail(error.to_string())
+}

@@ -1,0 +1,78 @@
+//! Next hops: which there are, in what state, and the idle connections to them. Who is chosen is
+//! for `rules::hops` to say.
+
+pub(crate) mod peer;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use wire::target::Target;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind, Side};
+use crate::record::{Hierarchy, HopName};
+pub use peer::Peer;
+
+/// Idle connections of a worker, by address.
+pub(crate) type Pool = net::pool::Pool<SocketAddr>;
+
+/// Whoever gets the request next.
+#[derive(Debug, Clone)]
+pub(crate) struct Hop {
+    /// `None`: the origin that the URL names.
+    pub(crate) peer: Option<Arc<Peer>>,
+    /// Why it was chosen.
+    pub(crate) hierarchy: Hierarchy,
+}
+
+impl Hop {
+    /// Does it take absolute URLs?
+    pub(crate) fn is_proxy(&self) -> bool {
+        let peer = self.peer.as_ref();
+        peer.is_some_and(|peer| !peer.config.options.originserver)
+    }
+
+    /// The Host field it is to see.
+    pub(crate) fn host_field<'h>(&'h self, target: &'h Target) -> &'h [u8] {
+        let forced = self
+            .peer
+            .as_ref()
+            .and_then(|peer| peer.config.options.forceddomain.as_deref());
+        forced.map_or(target.authority(), str::as_bytes)
+    }
+
+    /// `login=user:password`, ready as a field value.
+    pub(crate) fn credentials(&self) -> Option<&[u8]> {
+        self.peer.as_ref()?.credentials.as_deref()
+    }
+
+    /// Do the client's proxy credentials go on to it (`login=PASS`, `PASSTHRU`)?
+    pub(crate) fn passes_proxy_authorization(&self) -> bool {
+        self.peer.as_ref().is_some_and(|peer| peer.passes_login)
+    }
+
+    /// The name for the log while no address is known.
+    pub(crate) fn name(&self) -> HopName {
+        match &self.peer {
+            Some(peer) => HopName::Host(peer.config.host.as_str().into()),
+            None => HopName::None,
+        }
+    }
+
+    /// Tells the peer's health.
+    pub(crate) fn failed(&self, cx: &Context, failure: &Failure) {
+        if let Some(peer) = &self.peer
+            && failure.side == Side::Hop
+            && failure.kind == FailureKind::ConnectFail
+        {
+            peer.failed(cx.clock.now().mono_ns);
+        }
+    }
+
+    /// Tells the peer's health.
+    pub(crate) fn worked(&self) {
+        if let Some(peer) = &self.peer {
+            peer.worked();
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! A `cache_peer` and its health, shared by all workers.
+//!
+//! | state | left by |
+//! | --- | --- |
+//! | up | `connect-fail-limit` failed connects in a row |
+//! | dead | a probe that connects; one is sent every [`PROBE_SECS`] by the first worker |
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use config::peer::PeerLogin;
+
+/// A dead peer is tried this often, seconds.
+pub(crate) const PROBE_SECS: u64 = 2;
+
+/// A `cache_peer`.
+#[derive(Debug)]
+pub struct Peer {
+    /// Its line.
+    pub config: config::peer::Peer,
+    /// Place in `Plan::peers`.
+    pub(crate) index: usize,
+    pub(crate) credentials: Option<Box<[u8]>>,
+    pub(crate) passes_login: bool,
+    dead: AtomicBool,
+    failures: AtomicU32,
+    last_failure_ns: AtomicU64,
+    open: AtomicU32,
+}
+
+impl Peer {
+    pub(crate) fn new(index: usize, config: config::peer::Peer) -> Self {
+        let login = &config.options.login;
+        let credentials = match login {
+            PeerLogin::Basic(pair) => Some(basic(pair)),
+            PeerLogin::None
+            | PeerLogin::Pass
+            | PeerLogin::PassThru
+            | PeerLogin::UserWith(_)
+            | PeerLogin::Negotiate(_) => None,
+        };
+        let passes_login = matches!(login, PeerLogin::Pass | PeerLogin::PassThru);
+        Self {
+            config,
+            index,
+            credentials,
+            passes_login,
+            dead: AtomicBool::new(false),
+            failures: AtomicU32::new(0),
+            last_failure_ns: AtomicU64::new(0),
+            open: AtomicU32::new(0),
+        }
+    }
+
+    /// May it be chosen?
+    pub(crate) fn is_up(&self) -> bool {
+        !self.dead.load(Ordering::Relaxed)
+    }
+
+    /// Connections in use.
+    pub(crate) fn open(&self) -> u32 {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// A connect failed.
+    pub(crate) fn failed(&self, now_ns: u64) {
+        self.last_failure_ns.store(now_ns, Ordering::Relaxed);
+        let failures = self.failures.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        let limit = self.config.options.connect_fail_limit.max(1);
+        if failures >= limit && !self.dead.swap(true, Ordering::Relaxed) {
+            tracing::warn!("Detected DEAD Parent: {}", self.config.name);
+        }
+    }
+
+    /// It answered.
+    pub(crate) fn worked(&self) {
+        if self.failures.load(Ordering::Relaxed) != 0 {
+            self.failures.store(0, Ordering::Relaxed);
+            if self.dead.swap(false, Ordering::Relaxed) {
+                tracing::warn!("Detected REVIVED Parent: {}", self.config.name);
+            }
+        }
+    }
+
+    /// Counts a connection until the guard is dropped.
+    pub(crate) fn open_one(self: &Arc<Self>) -> OpenPeer {
+        self.open.fetch_add(1, Ordering::Relaxed);
+        OpenPeer(Arc::clone(self))
+    }
+}
+
+/// A connection in use.
+#[derive(Debug)]
+pub(crate) struct OpenPeer(Arc<Peer>);
+
+impl Drop for OpenPeer {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn basic(pair: &str) -> Box<[u8]> {
+    use base64::Engine as _;
+    let coded = base64::engine::general_purpose::STANDARD.encode(pair);
+    format!("Basic {coded}").into_bytes().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peer(limit: u32) -> Peer {
+        let text = format!(
+            "http_port 1\ncache_peer 127.0.0.1 parent 80 0 no-query originserver connect-fail-limit={limit} login=a:b\n"
+        );
+        let config = config::parse(&text, "test").unwrap();
+        Peer::new(0, config.peers.into_iter().next().unwrap())
+    }
+
+    #[test]
+    fn a_peer_dies_after_its_limit_and_is_revived_by_one_success() {
+        let peer = peer(2);
+        peer.failed(1);
+        assert!(peer.is_up());
+        peer.failed(2);
+        assert!(!peer.is_up());
+        peer.worked();
+        assert!(peer.is_up());
+    }
+
+    #[test]
+    fn credentials_are_coded_once() {
+        assert_eq!(peer(1).credentials.as_deref(), Some(b"Basic YTpi".as_slice()));
+    }
+}

@@ -1,0 +1,23 @@
+//! The path of a request, station by station; [`transaction`] has their order. Start reading there.
+//!
+//! Everything in here runs on a worker's thread ([`worker`]); what workers share comes in by
+//! [`worker::Setup`].
+
+pub mod context;
+pub mod failure;
+pub mod flow;
+pub mod log;
+pub mod plan;
+pub mod record;
+pub mod reply;
+pub mod worker;
+
+mod access;
+mod cache;
+mod fetch;
+mod hops;
+mod input;
+mod listen;
+mod recycle;
+mod transaction;
+mod tunnel;

@@ -1,0 +1,267 @@
+//! The client's side of a connection: what was read from it and what is written to it. The two
+//! halves are apart, so that a reply may go out while the request's content still comes in.
+
+use std::io;
+use std::time::Duration;
+
+use net::deadline::Deadline;
+use net::half::{ReadHalf, WriteHalf};
+use wire::http1::{BadBody, BodyDecoder, Framing, Limits, Step};
+
+use crate::input::{Input, READ_BYTES, READ_LARGE_BYTES};
+
+/// Content left unread after a reply is still read, so that the client sees the reply, up to this.
+const LINGER_BYTES_MAX: usize = 1024 * 1024;
+/// … and for this long.
+const LINGER: Duration = Duration::from_secs(2);
+/// Bytes of pipelined requests that are read ahead while a reply is made.
+const PIPELINE_BYTES_MAX: usize = 64 * 1024;
+
+/// Why no more comes from the client.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClientError {
+    /// It closed, or its connection broke.
+    #[error("client closed: {0}")]
+    Gone(io::Error),
+    /// It sent nothing for `request_timeout` or `read_timeout`.
+    #[error("client sent nothing for too long")]
+    TimedOut,
+    /// The content's framing is wrong (RFC 9112 §7).
+    #[error("request content: {0}")]
+    Bad(BadBody),
+    /// More content than `request_body_max_size`.
+    #[error("request content is larger than allowed")]
+    TooBig,
+}
+
+/// The reading half, with the framing of the request that is being read.
+#[derive(Debug)]
+pub(crate) struct ClientIn {
+    read: ReadHalf,
+    deadline: Deadline,
+    /// For the wait between requests: the worker ends it when it drains.
+    idle: Deadline,
+    pub(crate) input: Input,
+    body: Option<BodyDecoder>,
+    body_bytes_left: u64,
+    handed: usize,
+    body_timeout: Duration,
+    closed: bool,
+}
+
+impl ClientIn {
+    pub(crate) fn new(read: ReadHalf, deadline: Deadline, idle: Deadline) -> Self {
+        Self {
+            read,
+            deadline,
+            idle,
+            input: Input::default(),
+            body: None,
+            body_bytes_left: 0,
+            handed: 0,
+            body_timeout: Duration::ZERO,
+            closed: false,
+        }
+    }
+
+    /// Waits until something comes. Holds no buffer meanwhile. `false`: it closed or took too long.
+    pub(crate) async fn ready(&mut self, timeout: Duration) -> bool {
+        self.idle.set(timeout);
+        let ready = self.idle.guard(self.read.read_ready()).await;
+        self.idle.clear();
+        matches!(ready, Ok(Ok(())))
+    }
+
+    /// Reads once. Zero: the client closed its side.
+    pub(crate) async fn read(&mut self, timeout: Duration) -> Result<usize, ClientError> {
+        self.read_room(timeout, READ_BYTES).await
+    }
+
+    async fn read_room(&mut self, timeout: Duration, room: usize) -> Result<usize, ClientError> {
+        self.deadline.set(timeout);
+        let buf = self.input.room(room);
+        let outcome = self.deadline.guard(self.read.read(buf)).await;
+        self.deadline.clear();
+        match outcome {
+            Ok(Ok(count)) => {
+                self.closed |= count == 0;
+                Ok(count)
+            }
+            Ok(Err(error)) => Err(ClientError::Gone(error)),
+            Err(_expired) => Err(ClientError::TimedOut),
+        }
+    }
+
+    /// Begins the content of the request whose head was just consumed. `bytes_max` is
+    /// `request_body_max_size`.
+    pub(crate) fn begin_body(
+        &mut self,
+        framing: Framing,
+        limits: &Limits,
+        bytes_max: Option<u64>,
+        timeout: Duration,
+    ) {
+        self.handed = 0;
+        self.body_timeout = timeout;
+        self.body_bytes_left = bytes_max.unwrap_or(u64::MAX);
+        self.body = match framing {
+            Framing::None | Framing::Length(0) => None,
+            framing => Some(BodyDecoder::new(framing, limits)),
+        };
+    }
+
+    /// Has all content been read?
+    pub(crate) fn body_done(&self) -> bool {
+        self.body.is_none()
+    }
+
+    /// The next piece of the request's content; `None` at its end.
+    pub(crate) async fn next(&mut self) -> Result<Option<&[u8]>, ClientError> {
+        self.input.consume(self.handed);
+        self.handed = 0;
+        let mut room = READ_BYTES;
+        loop {
+            let Some(body) = &mut self.body else {
+                return Ok(None);
+            };
+            match body.step(self.input.unread()).map_err(ClientError::Bad)? {
+                Step::Data { skip, len } => {
+                    self.input.consume(skip);
+                    let taken = u64::try_from(len).unwrap_or(u64::MAX);
+                    self.body_bytes_left = self
+                        .body_bytes_left
+                        .checked_sub(taken)
+                        .ok_or(ClientError::TooBig)?;
+                    self.handed = len;
+                    return Ok(self.input.unread().get(..len));
+                }
+                Step::End { consumed } => {
+                    self.input.consume(consumed);
+                    self.body = None;
+                    return Ok(None);
+                }
+                Step::NeedMore { consumed } => {
+                    self.input.consume(consumed);
+                    if self.read_room(self.body_timeout, room).await? == 0 {
+                        return Err(ClientError::Gone(io::ErrorKind::UnexpectedEof.into()));
+                    }
+                    room = READ_LARGE_BYTES;
+                }
+            }
+        }
+    }
+
+    /// Waits until the client closes; pipelined requests that come meanwhile are kept, up to a
+    /// bound past which the wait never ends.
+    pub(crate) async fn gone(&mut self) {
+        while !self.closed {
+            if self.input.unread().len() >= PIPELINE_BYTES_MAX {
+                return std::future::pending().await;
+            }
+            match self.read.read(self.input.room(READ_BYTES)).await {
+                Ok(0) | Err(_) => self.closed = true,
+                Ok(_) => {}
+            }
+        }
+    }
+
+    /// Reads and discards what the client still sends, so that closing doesn't take the reply from
+    /// it by a reset (RFC 9112 §9.6). Bounded in bytes and time.
+    pub(crate) async fn linger(&mut self) {
+        let mut total = 0;
+        while total < LINGER_BYTES_MAX && !self.closed {
+            self.input = Input::over(std::mem::take(&mut self.input).into_vec());
+            match self.read(LINGER).await {
+                Ok(0) | Err(_) => return,
+                Ok(count) => total += count,
+            }
+        }
+    }
+
+    /// Did the client close its side?
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// What was read and is not part of the request, for a tunnel.
+    pub(crate) fn take_unread(&mut self) -> Vec<u8> {
+        let unread = self.input.unread().to_vec();
+        self.input.consume(unread.len());
+        unread
+    }
+
+    /// The half itself, for a tunnel.
+    pub(crate) fn half(&mut self) -> &mut ReadHalf {
+        &mut self.read
+    }
+}
+
+/// The writing half, with the buffer in which heads are made.
+#[derive(Debug)]
+pub(crate) struct ClientOut {
+    write: WriteHalf,
+    deadline: Deadline,
+    pub(crate) buf: Vec<u8>,
+}
+
+impl ClientOut {
+    pub(crate) fn new(write: WriteHalf, deadline: Deadline) -> Self {
+        Self {
+            write,
+            deadline,
+            buf: Vec::new(),
+        }
+    }
+
+    /// Writes the parts in order, in one system call if the socket takes them.
+    pub(crate) async fn write(&mut self, parts: &[&[u8]], timeout: Duration) -> io::Result<()> {
+        write_parts(&mut self.write, &self.deadline, parts, timeout).await
+    }
+
+    /// Writes what is in `buf`.
+    pub(crate) async fn write_buf(&mut self, timeout: Duration) -> io::Result<()> {
+        write_parts(&mut self.write, &self.deadline, &[&self.buf], timeout).await
+    }
+
+    /// Writes `parts`, with what is in `buf` after the first of them.
+    pub(crate) async fn write_with_buf(
+        &mut self,
+        first: &[u8],
+        rest: [&[u8]; 2],
+        timeout: Duration,
+    ) -> io::Result<()> {
+        let [third, fourth] = rest;
+        let parts = [first, &self.buf, third, fourth];
+        write_parts(&mut self.write, &self.deadline, &parts, timeout).await
+    }
+
+    /// Ends our side of the connection.
+    pub(crate) fn shutdown(&mut self) {
+        drop(self.write.shutdown()); // the client may be gone already
+    }
+
+    /// Makes the end visible as an error: the reply is not complete.
+    pub(crate) fn abort(&mut self) {
+        self.write.reset_on_close();
+    }
+
+    /// The half itself, for a tunnel.
+    pub(crate) fn half(&mut self) -> &mut WriteHalf {
+        &mut self.write
+    }
+}
+
+async fn write_parts(
+    write: &mut WriteHalf,
+    deadline: &Deadline,
+    parts: &[&[u8]],
+    timeout: Duration,
+) -> io::Result<()> {
+    deadline.set(timeout);
+    let outcome = deadline.guard(write.write_parts(parts)).await;
+    deadline.clear();
+    match outcome {
+        Ok(result) => result,
+        Err(_expired) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}

@@ -1,0 +1,117 @@
+//! Whom a request is for: from request line, `Host` and the port it came in by to the one
+//! normalised target (RFC 9112 §3.2, RFC 9110 §7.1; `http_port` accelerator options).
+
+use config::port::VirtualPort;
+use wire::field::FieldId;
+use wire::http1::{RequestHead, Version, check_host};
+use wire::target::{Form, Scheme, Target};
+
+use crate::failure::{Failure, FailureKind};
+use crate::flow::Connection;
+use crate::plan::{Plan, PortMode, PortPlan};
+
+/// Fills `target`.
+///
+/// # Errors
+///
+/// A request whose target or Host can't be understood: 400 and the connection ends.
+pub(crate) fn resolve(
+    plan: &Plan,
+    connection: &Connection,
+    head: &RequestHead,
+    target: &mut Target,
+) -> Result<(), Failure> {
+    check_host(head).map_err(|bad| {
+        Failure::client(FailureKind::InvalidReq, bad.to_string()).with_status(bad.status())
+    })?;
+    let raw = head.target();
+    let whitespace = plan.uri_whitespace;
+    let port = plan
+        .ports
+        .get(connection.port)
+        .ok_or_else(|| Failure::client(FailureKind::InvalidReq, "unknown port"))?;
+    let resolved = match Form::of(&head.method, raw) {
+        Ok(Form::Authority { .. }) => target.set_authority(raw),
+        Ok(Form::Absolute { .. }) => target.set_absolute(raw, whitespace),
+        Ok(Form::Origin | Form::Asterisk) => {
+            return origin_form(plan, port, connection, head, target);
+        }
+        Err(bad) => Err(bad),
+    };
+    resolved.map_err(|bad| Failure::client(FailureKind::InvalidUrl, bad.to_string()))
+}
+
+/// Origin form says only path and query: the rest comes from `Host` and the port's options.
+fn origin_form(
+    plan: &Plan,
+    port: &PortPlan,
+    connection: &Connection,
+    head: &RequestHead,
+    target: &mut Target,
+) -> Result<(), Failure> {
+    let invalid = |detail: &'static str| Failure::client(FailureKind::InvalidUrl, detail);
+    let PortMode::Accel(accel) = &port.mode else {
+        // A forward proxy needs to be told the host; only TRACE and OPTIONS may ask about us.
+        return Err(invalid("a proxy port takes absolute URLs only"));
+    };
+    let host = head.fields.get(FieldId::Host).filter(|host| !host.is_empty());
+    let (mut name, mut number) = match (accel.vhost, host) {
+        (true, Some(host)) => split_host(host).ok_or_else(|| invalid("Host can't be read"))?,
+        _ => match &accel.default_site {
+            Some(site) => (site.0.as_bytes(), site.1),
+            None => match host {
+                Some(host) => split_host(host).ok_or_else(|| invalid("Host can't be read"))?,
+                None if head.version == Version::H10 => (plan.visible_hostname.as_bytes(), None),
+                None => return Err(invalid("no Host")),
+            },
+        },
+    };
+    match accel.vport {
+        VirtualPort::Host => {}
+        VirtualPort::Fixed(fixed) => number = Some(fixed),
+        VirtualPort::Listening => number = Some(connection.local.port()),
+    }
+    if name.is_empty() {
+        name = plan.visible_hostname.as_bytes();
+    }
+    let scheme = accel.scheme;
+    let number = number.unwrap_or(if scheme == Scheme::Https { 443 } else { 80 });
+    target
+        .set_origin(scheme, name, number, head.target(), plan.uri_whitespace)
+        .map_err(|bad| Failure::client(FailureKind::InvalidUrl, bad.to_string()))
+}
+
+/// `host[:port]` apart; brackets of an IPv6 address stay with the host.
+pub(crate) fn split_host(host: &[u8]) -> Option<(&[u8], Option<u16>)> {
+    let colon = host
+        .iter()
+        .rposition(|byte| *byte == b':')
+        .filter(|at| !host.get(*at..).unwrap_or_default().contains(&b']'));
+    let Some(at) = colon else {
+        return Some((host, None));
+    };
+    let (name, port) = host.split_at_checked(at)?;
+    let port = std::str::from_utf8(port.get(1..)?).ok()?;
+    if port.is_empty() {
+        return Some((name, None));
+    }
+    let number = port.parse::<u16>().ok().filter(|number| *number != 0)?;
+    Some((name, Some(number)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_and_port_are_split_at_the_last_colon_outside_brackets() {
+        assert_eq!(split_host(b"a:81"), Some((b"a".as_slice(), Some(81))));
+        assert_eq!(split_host(b"a"), Some((b"a".as_slice(), None)));
+        assert_eq!(split_host(b"a:"), Some((b"a".as_slice(), None)));
+        assert_eq!(split_host(b"[::1]"), Some((b"[::1]".as_slice(), None)));
+        assert_eq!(split_host(b"[::1]:8"), Some((b"[::1]".as_slice(), Some(8))));
+        assert_eq!(split_host(b"a:x"), None);
+        assert_eq!(split_host(b"a:0"), None);
+        assert_eq!(split_host(b"a:70000"), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! The access log: from a finished [`Record`] to a line in a file.
+//!
+//! A worker formats its line straight into its own buffer ([`LogHandle::write`]); one thread for all
+//! workers and logs swaps the buffers out and writes them ([`writer`]). No worker waits for a disk,
+//! and the thread sleeps while nothing happens. No access log means no buffer and no thread.
+
+mod line;
+mod output;
+mod text;
+mod writer;
+
+pub use line::Format;
+pub use output::{OpenError, Place, rename_away};
+pub use writer::{AccessLog, LogHandle, Options, Spec};
+
+use crate::record::Record;
+
+/// What a line is made of: the record, and what isn't copied into it.
+#[derive(Clone, Copy, Debug)]
+pub struct LogFacts<'a> {
+    /// The finished transaction.
+    pub record: &'a Record,
+    /// The request's method; empty when it could not be read.
+    pub method: &'a [u8],
+    /// The request's normalised URL, or a word such as [`INVALID_REQUEST`].
+    pub url: &'a [u8],
+    /// The request's HTTP version: `1.1`.
+    pub version: &'a str,
+    /// The request's `Referer`; empty when none.
+    pub referer: &'a [u8],
+    /// The request's `User-Agent`; empty when none.
+    pub user_agent: &'a [u8],
+}
+
+impl<'a> LogFacts<'a> {
+    /// Facts of a request whose head could not be read.
+    pub const fn unreadable(record: &'a Record, url: &'a [u8]) -> Self {
+        Self {
+            record,
+            method: b"",
+            url,
+            version: "0.0",
+            referer: b"",
+            user_agent: b"",
+        }
+    }
+}
+
+/// Stands for the URL of a request that can't be parsed.
+pub const INVALID_REQUEST: &[u8] = b"error:invalid-request";
+/// Stands for the URL of a request whose head is larger than allowed.
+pub const REQUEST_TOO_LARGE: &[u8] = b"error:request-too-large";
+/// Stands for the URL of a connection that was closed before its request ended.
+pub const TRANSACTION_END_BEFORE_HEADERS: &[u8] = b"error:transaction-end-before-headers";

@@ -1,0 +1,258 @@
+//! A configuration made ready for use: everything that a request would otherwise have to work out.
+//! One value for all workers; a reload makes a new one, and running transactions keep theirs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use config::port::VirtualPort;
+use config::{Config, Problems};
+use rules::hops::Turns;
+use rules::{Environment, Rules};
+use wire::http1::{Limits, Relaxed, Version};
+use wire::target::{Scheme, UriWhitespace};
+
+use crate::hops::Peer;
+use crate::listen::target::split_host;
+use crate::reply::errors::ErrorPages;
+
+/// Most field lines in a head.
+const FIELDS_MAX: usize = 1000;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Plan {
+    /// What the file said.
+    pub config: Config,
+    /// The decisions.
+    pub rules: Rules,
+    /// `cache_peer` lines with their health.
+    pub peers: Vec<Arc<Peer>>,
+    /// Whose turn it is among them.
+    pub turns: Turns,
+    pub(crate) ports: Vec<PortPlan>,
+    pub(crate) limits: Limits,
+    pub(crate) reply_limits: Limits,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) lines: Lines,
+    pub(crate) errors: ErrorPages,
+    pub(crate) uri_whitespace: UriWhitespace,
+    pub(crate) visible_hostname: String,
+    pub(crate) unique_hostname: String,
+}
+
+/// A listening port.
+#[derive(Debug)]
+pub(crate) struct PortPlan {
+    pub(crate) name: String,
+    pub(crate) mode: PortMode,
+    /// Requests for one URL share one fetch.
+    pub(crate) collapse: bool,
+}
+
+/// What a port takes its clients for.
+#[derive(Debug)]
+pub(crate) enum PortMode {
+    Forward,
+    Accel(Accel),
+}
+
+/// An accelerator port.
+#[derive(Debug)]
+pub(crate) struct Accel {
+    /// Host and port for requests that name none.
+    pub(crate) default_site: Option<(String, Option<u16>)>,
+    pub(crate) vhost: bool,
+    pub(crate) vport: VirtualPort,
+    pub(crate) scheme: Scheme,
+    pub(crate) allow_direct: bool,
+    pub(crate) ignore_cc: bool,
+}
+
+impl PortPlan {
+    fn new(port: &config::port::Port, collapse: Option<bool>) -> Self {
+        let mode = match &port.mode {
+            config::port::PortMode::Forward => PortMode::Forward,
+            config::port::PortMode::Accel(accel) => PortMode::Accel(Accel {
+                default_site: accel.defaultsite.as_deref().and_then(|site| {
+                    let (host, port) = split_host(site.as_bytes())?;
+                    Some((String::from_utf8_lossy(host).into_owned(), port))
+                }),
+                vhost: accel.vhost,
+                vport: accel.vport,
+                scheme: Scheme::of(accel.protocol.as_bytes()),
+                allow_direct: accel.allow_direct,
+                ignore_cc: accel.ignore_cc,
+            }),
+        };
+        let is_accel = matches!(mode, PortMode::Accel(_));
+        Self {
+            name: port.name.clone(),
+            mode,
+            collapse: collapse.unwrap_or(is_accel),
+        }
+    }
+
+    /// The accelerator's options, if it is one.
+    pub(crate) fn accel(&self) -> Option<&Accel> {
+        match &self.mode {
+            PortMode::Accel(accel) => Some(accel),
+            PortMode::Forward => None,
+        }
+    }
+}
+
+/// Waits, none of which is without end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timeouts {
+    pub(crate) request: Duration,
+    pub(crate) request_start: Duration,
+    pub(crate) client_idle: Duration,
+    pub(crate) client_lifetime: Duration,
+    pub(crate) read: Duration,
+    pub(crate) write: Duration,
+    pub(crate) connect: Duration,
+    pub(crate) peer_connect: Duration,
+    pub(crate) forward: Duration,
+    pub(crate) happy_eyeballs: Duration,
+}
+
+/// Field lines that are the same for every reply, ready to send.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    /// Behind a stored head: Via for each version of the response, Cache-Status.
+    hit: [Box<[u8]>; 2],
+    /// Values of Via, for each version of the message passed on; empty when `via off`.
+    via: [Box<[u8]>; 2],
+    /// Value of Cache-Status on what was not a hit.
+    pub(crate) cache_status_miss: Box<[u8]>,
+    /// Value of Cache-Status on hits.
+    pub(crate) cache_status_hit: Box<[u8]>,
+    /// Our element of Via, less the version of the message.
+    pub(crate) via_name: String,
+    /// `squall/0.1.0`, or less (`httpd_suppress_version_string`).
+    pub(crate) software: String,
+}
+
+impl Lines {
+    fn new(config: &Config, visible: &str, unique: &str) -> Self {
+        let software = if config.httpd_suppress_version_string {
+            "squall".to_owned()
+        } else {
+            concat!("squall/", env!("CARGO_PKG_VERSION")).to_owned()
+        };
+        let via = ["1.0", "1.1"].map(|version| {
+            let value = format!("{version} {unique} ({software})");
+            if config.via { value } else { String::new() }
+        });
+        let hit = via.each_ref().map(|via| {
+            let via = if via.is_empty() {
+                String::new()
+            } else {
+                format!("Via: {via}\r\n")
+            };
+            format!("{via}Cache-Status: {visible};hit\r\n").into_bytes().into()
+        });
+        Self {
+            hit,
+            via: via.map(|via| via.into_bytes().into()),
+            cache_status_miss: format!("{visible};fwd=miss").into_bytes().into(),
+            cache_status_hit: format!("{visible};hit").into_bytes().into(),
+            via_name: format!("{unique} ({software})"),
+            software,
+        }
+    }
+
+    /// What follows a stored head that came by `version`.
+    pub(crate) fn hit(&self, version: Version) -> &[u8] {
+        let [old, new] = &self.hit;
+        if version == Version::H10 { old } else { new }
+    }
+
+    /// Our Via value for a message that came by `version`; empty when `via off`.
+    pub(crate) fn via(&self, version: Version) -> &[u8] {
+        let [old, new] = &self.via;
+        if version == Version::H10 { old } else { new }
+    }
+}
+
+impl Plan {
+    /// Works a configuration out. Peers that have not changed since `before` keep their health.
+    ///
+    /// # Errors
+    ///
+    /// Everything in the configuration that can't be done.
+    pub fn new(
+        config: Config,
+        environment: &Environment<'_>,
+        hostname: &str,
+        before: Option<&Self>,
+    ) -> Result<Self, Problems> {
+        let rules = Rules::compile(&config, environment)?;
+        let visible_hostname = config
+            .visible_hostname
+            .clone()
+            .unwrap_or_else(|| hostname.to_owned());
+        let unique_hostname = config
+            .unique_hostname
+            .clone()
+            .unwrap_or_else(|| visible_hostname.clone());
+        let known = before.map_or(&[][..], |plan| &plan.peers);
+        let peers = config.peers.iter().enumerate().map(|(index, peer)| {
+            let same = known
+                .get(index)
+                .filter(|known| known.config == *peer)
+                .cloned();
+            same.unwrap_or_else(|| Arc::new(Peer::new(index, peer.clone())))
+        });
+        let lines = Lines::new(&config, &visible_hostname, &unique_hostname);
+        let limits = |bytes: u64| Limits {
+            head_bytes_max: usize::try_from(bytes).unwrap_or(usize::MAX),
+            fields_max: FIELDS_MAX,
+            relaxed: match config.relaxed_header_parser {
+                config::Relaxed::Off => Relaxed::Off,
+                config::Relaxed::On => Relaxed::On,
+                config::Relaxed::Warn => Relaxed::Warn,
+            },
+        };
+        Ok(Self {
+            peers: peers.collect(),
+            turns: Turns::default(),
+            ports: config
+                .ports
+                .iter()
+                .map(|port| PortPlan::new(port, config.collapsed_forwarding))
+                .collect(),
+            limits: limits(config.request_header_max_size),
+            reply_limits: limits(config.reply_header_max_size),
+            timeouts: timeouts(&config),
+            lines,
+            errors: ErrorPages::load(&config, &visible_hostname),
+            uri_whitespace: match config.uri_whitespace {
+                config::UriWhitespace::Strip => UriWhitespace::Strip,
+                config::UriWhitespace::Deny => UriWhitespace::Deny,
+                config::UriWhitespace::Allow => UriWhitespace::Allow,
+                config::UriWhitespace::Encode => UriWhitespace::Encode,
+                config::UriWhitespace::Chop => UriWhitespace::Chop,
+            },
+            visible_hostname,
+            unique_hostname,
+            rules,
+            config,
+        })
+    }
+}
+
+fn timeouts(config: &Config) -> Timeouts {
+    Timeouts {
+        request: config.request_timeout,
+        request_start: config.request_start_timeout,
+        client_idle: config.client_idle_pconn_timeout,
+        client_lifetime: config.client_lifetime,
+        read: config.read_timeout,
+        write: config.write_timeout,
+        connect: config.connect_timeout,
+        peer_connect: config.peer_connect_timeout,
+        forward: config.forward_timeout,
+        happy_eyeballs: config.happy_eyeballs_connect_timeout,
+    }
+}

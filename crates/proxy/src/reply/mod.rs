@@ -1,0 +1,138 @@
+//! What goes out to the client: fields of ours, header rules, error pages, and the few replies that
+//! we make ourselves.
+
+pub mod errors;
+mod page;
+
+use bytes::Bytes;
+use http::Method;
+use rules::ReplyFacts;
+use wire::field::FieldId;
+use wire::http1::{ProxyAuth, ResponseHead, Version, remove_hop_by_hop, write_request_head};
+
+use crate::access;
+use crate::cache::stored;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::flow::{Content, Head, Object, Received, Response};
+use crate::hops::Hop;
+use crate::record::{Record, ResultTag};
+
+pub(crate) use page::{failure_response, refusal};
+
+/// Makes a hop's head fit to be passed on or stored: hop-by-hop fields go (RFC 9110 §7.6.1), Date
+/// comes if the hop has none (§6.6.1).
+pub(crate) fn clean(cx: &Context, head: &mut ResponseHead, hop: Option<&Hop>) {
+    let keep = hop.is_some_and(Hop::passes_proxy_authorization);
+    let proxy_auth = if keep { ProxyAuth::Keep } else { ProxyAuth::Drop };
+    remove_hop_by_hop(&mut head.fields, proxy_auth);
+    if !head.fields.has(FieldId::Date) {
+        let mut date = Vec::with_capacity(wire::value::date::DATE_BYTES);
+        wire::value::date::write(cx.unix_secs(), &mut date);
+        head.fields.push_id(FieldId::Date, &date);
+    }
+}
+
+/// The last station before the client: `http_reply_access`, `reply_header_access` and the like.
+///
+/// # Errors
+///
+/// The reply may not be sent.
+pub(crate) fn prepare<'c>(
+    cx: &Context,
+    received: &Received<'_>,
+    mut response: Response<'c>,
+    record: &mut Record,
+) -> Result<Response<'c>, Failure> {
+    let rules = &cx.plan.rules;
+    let checks = rules.list(rules::List::HttpReplyAccess).always() != Some(true);
+    if let Head::Stored(object) = &response.head {
+        if !checks && rules.reply_fields.is_noop() {
+            if cx.log.has_any() {
+                record.set_content_type(object.meta.content_type());
+            }
+            return Ok(response);
+        }
+        response.head = Head::Built(stored_head(cx, object));
+    }
+    if let Head::Built(head) = &mut response.head {
+        if let Some(content_type) = head.fields.get(FieldId::ContentType) {
+            record.set_content_type(content_type);
+        }
+        if checks {
+            access::admit_reply(cx, received, head, record)?;
+        }
+        rewrite(cx, received, head);
+    }
+    Ok(response)
+}
+
+/// The head of a hit as fields, signed as a hit.
+fn stored_head(cx: &Context, object: &Object) -> Box<ResponseHead> {
+    let mut head = stored::build(cx, object, true);
+    sign(cx, &mut head, object.meta.version, &cx.plan.lines.cache_status_hit);
+    head
+}
+
+/// Applies `reply_header_access`, `_replace` and `_add`.
+fn rewrite(cx: &Context, received: &Received<'_>, head: &mut ResponseHead) {
+    let rules = &cx.plan.rules;
+    if rules.reply_fields.is_noop() {
+        return;
+    }
+    let known = access::Known::default();
+    let mut facts = access::facts(cx, received, &known);
+    let status = head.status;
+    let fields = head.fields.clone();
+    facts.reply = Some(ReplyFacts {
+        status,
+        fields: &fields,
+    });
+    let expand = |text: &str, out: &mut Vec<u8>| out.extend_from_slice(text.as_bytes());
+    rules.reply_fields.apply(rules, &facts, &mut head.fields, expand);
+}
+
+/// Adds what tells of us and of the cache's part: Via (RFC 9110 §7.6.3), Cache-Status (RFC 9211).
+pub(crate) fn sign(cx: &Context, head: &mut ResponseHead, version: Version, cache_status: &[u8]) {
+    let via = cx.plan.lines.via(version);
+    if !via.is_empty() {
+        head.fields.push_id(FieldId::Via, via);
+    }
+    head.fields.push_id(FieldId::CacheStatus, cache_status);
+}
+
+/// Replies that we make ourselves: TRACE and OPTIONS that end here (RFC 9110 §7.6.2).
+pub(crate) fn own<'c>(
+    cx: &Context,
+    received: &Received<'_>,
+    record: &mut Record,
+) -> Option<Response<'c>> {
+    let head = received.head;
+    let ends_here = (head.method == Method::TRACE || head.method == Method::OPTIONS)
+        && head.fields.get(FieldId::MaxForwards) == Some(b"0");
+    if !ends_here {
+        return None;
+    }
+    record.tag(ResultTag::None);
+    let mut reply = Box::new(ResponseHead::with_status(200));
+    let mut body = Vec::new();
+    if head.method == Method::TRACE {
+        let mut fields = head.fields.clone();
+        for secret in [
+            FieldId::Authorization,
+            FieldId::ProxyAuthorization,
+            FieldId::Cookie,
+        ] {
+            fields.remove(secret);
+        }
+        write_request_head(&head.method, head.target(), &fields, &mut body);
+        reply.fields.push_id(FieldId::ContentType, b"message/http");
+    }
+    clean(cx, &mut reply, None);
+    Some(Response {
+        head: Head::Built(reply),
+        length: Some(body.len() as u64),
+        content: Content::Bytes(Bytes::from(body)),
+        close: false,
+    })
+}

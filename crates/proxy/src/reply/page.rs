@@ -1,0 +1,108 @@
+//! From a failure to a reply: the error page with its fields, made in one go.
+
+use bytes::Bytes;
+use wire::field::FieldId;
+use wire::http1::reason_phrase;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind, Side};
+use crate::flow::{Connection, Content, Head, Received, Response};
+use crate::record::{HopName, Record};
+use crate::reply::errors::PageFacts;
+
+/// The reply to a request that can't go on.
+pub(crate) fn failure_response<'c>(
+    cx: &Context,
+    received: &Received<'_>,
+    failure: &Failure,
+    record: &mut Record,
+) -> Response<'c> {
+    let target = received.target;
+    let date = date(cx);
+    let mut facts = PageFacts::new(
+        failure,
+        received.connection.client.ip(),
+        received.connection.local,
+    );
+    facts.method = received.head.method.as_str().as_bytes();
+    facts.url = target.url();
+    facts.host = target.host().as_bytes();
+    facts.port = target.port();
+    facts.path = target.path();
+    facts.scheme = target.scheme().name();
+    facts.date = &date;
+    let mut response = page(cx, facts, failure, record);
+    response.close = !cx.plan.config.persistent_connection_after_error
+        && failure.kind != FailureKind::AccessDenied;
+    response
+}
+
+/// The reply to a request that could not be read. The connection ends with it.
+pub(crate) fn refusal<'c>(
+    cx: &Context,
+    connection: &Connection,
+    failure: &Failure,
+    record: &mut Record,
+) -> Response<'c> {
+    let date = date(cx);
+    let mut facts = PageFacts::new(failure, connection.client.ip(), connection.local);
+    facts.date = &date;
+    let mut response = page(cx, facts, failure, record);
+    response.close = true;
+    response
+}
+
+fn date(cx: &Context) -> Vec<u8> {
+    let mut date = Vec::with_capacity(wire::value::date::DATE_BYTES);
+    wire::value::date::write(cx.unix_secs(), &mut date);
+    date
+}
+
+fn page<'c, 'f>(
+    cx: &Context,
+    mut facts: PageFacts<'f>,
+    failure: &'f Failure,
+    record: &mut Record,
+) -> Response<'c> {
+    if let Some(tag) = failure.kind.row().tag {
+        record.tag(tag);
+    }
+    record.error = Some(failure.kind);
+    if cx.log.has_any() && !failure.detail.is_empty() {
+        record.error_detail = failure.detail.as_ref().into();
+    }
+    let status = failure.status();
+    let now = cx.clock.now();
+    facts.unix_ms = now.unix_ms;
+    facts.server = match &record.hop {
+        HopName::Ip(ip) => Some(*ip),
+        HopName::None | HopName::Host(_) => None,
+    };
+    if failure.side != Side::Us {
+        facts.message = &failure.detail;
+    }
+    let mut head = cx.heads.take();
+    head.clear();
+    head.status = status;
+    head.set_reason(reason_phrase(status).as_bytes());
+    let fields = &mut head.fields;
+    fields.push_id(FieldId::Server, cx.plan.lines.software.as_bytes());
+    fields.push_id(FieldId::Date, facts.date);
+    let pages = &cx.plan.errors;
+    pages.fields(failure.kind, facts.errno, |name, value| {
+        fields.push(name.as_bytes(), value);
+    });
+    let via = cx.plan.lines.via(wire::http1::Version::H11);
+    if !via.is_empty() {
+        fields.push_id(FieldId::Via, via);
+    }
+    let mut body = Vec::new();
+    pages.render(&facts, &mut body);
+    record.set_content_type(b"text/html");
+    Response {
+        head: Head::Built(head),
+        length: Some(body.len() as u64),
+        content: Content::Bytes(Bytes::from(body)),
+        close: false,
+    }
+}

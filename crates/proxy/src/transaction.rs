@@ -1,0 +1,276 @@
+//! One request and all that follows from it. The order of the stations is written here and nowhere
+//! else: read [`respond`] first.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use http::Method;
+use rules::List;
+use wire::field::FieldId;
+use wire::http1::Version;
+
+use crate::cache::{Conditions, Joined};
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind, Side};
+use crate::fetch::{self, Fetched, Order};
+use crate::flow::{Admitted, After, Connection, Lookup, Object, Received, Response, Start};
+use crate::listen::client::{ClientIn, ClientOut};
+use crate::listen::write::{ReplyTo, Sent, send};
+use crate::log::{INVALID_REQUEST, LogFacts, REQUEST_TOO_LARGE};
+use crate::record::{Record, ResultTag};
+use crate::{access, cache, reply, tunnel};
+
+/// Serves a request: from the head that `listen` read to the last byte of the reply, the log line
+/// and the counters.
+pub(crate) async fn serve(
+    cx: &Rc<Context>,
+    received: &Received<'_>,
+    input: &mut ClientIn,
+    output: &mut ClientOut,
+    record: &mut Record,
+) -> After {
+    let to = ReplyTo {
+        version: received.head.version,
+        head_only: received.head.method == Method::HEAD,
+        keep_alive: cx.may_keep_alive(received),
+    };
+    let outcome = respond(cx, received, input, output, record).await;
+    let after = match outcome {
+        Ok(Outcome::Reply(response)) => deliver(cx, to, output, response, record).await,
+        Ok(Outcome::Tunnelled) => After::Close,
+        Err(failure) => {
+            let response = reply::failure_response(cx, received, &failure, record);
+            deliver(cx, to, output, response, record).await
+        }
+    };
+    close_record(cx, record, Some(received));
+    after
+}
+
+/// Answers a request whose head could not be read.
+pub(crate) async fn refuse(
+    cx: &Context,
+    connection: &Connection,
+    failure: &Failure,
+    output: &mut ClientOut,
+    record: &mut Record,
+) {
+    let to = ReplyTo {
+        version: Version::H11,
+        head_only: false,
+        keep_alive: false,
+    };
+    let response = reply::refusal(cx, connection, failure, record);
+    let sent = deliver(cx, to, output, response, record).await;
+    debug_assert!(matches!(sent, After::Close));
+    close_record(cx, record, None);
+}
+
+/// What the stations made of a request.
+enum Outcome<'c> {
+    Reply(Response<'c>),
+    Tunnelled,
+}
+
+/// From request to response. Each line is a station.
+async fn respond<'c>(
+    cx: &'c Rc<Context>,
+    received: &'c Received<'c>,
+    input: &'c mut ClientIn,
+    output: &mut ClientOut,
+    record: &mut Record,
+) -> Result<Outcome<'c>, Failure> {
+    let admitted = access::admit(cx, received, record).await?; // http_access
+    if let Some(response) = reply::own(cx, received, record) {
+        return Ok(Outcome::Reply(response)); // TRACE and OPTIONS that end here
+    }
+    if received.head.method == Method::CONNECT {
+        Box::pin(tunnel::connect(cx, &admitted, input, output, record)).await?;
+        return Ok(Outcome::Tunnelled);
+    }
+    if cx.may_upgrade(received) {
+        return Box::pin(upgrade(cx, &admitted, input, output, record)).await;
+    }
+    let response = match cache::lookup(cx, received, record) {
+        Lookup::Fresh(object) => cache::answer(cx, received, object, record),
+        Lookup::Unsatisfiable => return Err(not_cached()),
+        Lookup::Stale(stale) => {
+            Box::pin(validate(cx, &admitted, stale, input, output, record)).await?
+        }
+        Lookup::Start(start) => {
+            Box::pin(fill(cx, &admitted, start, input, output, record)).await?
+        }
+        Lookup::Pass => Box::pin(pass(cx, &admitted, input, output, record)).await?,
+    };
+    reply::prepare(cx, received, response, record).map(Outcome::Reply)
+}
+
+/// Not in the cache, and not to be: fetched for this client alone.
+async fn pass<'c>(
+    cx: &'c Rc<Context>,
+    admitted: &Admitted<'_>,
+    input: &'c mut ClientIn,
+    output: &mut ClientOut,
+    record: &mut Record,
+) -> Result<Response<'c>, Failure> {
+    let received = admitted.received;
+    access::admit_miss(cx, received).await?; // miss_access
+    let order = Order::plain();
+    match fetch::send(cx, admitted, order, Some(input), output, record).await? {
+        Fetched::Response(head, body) => Ok(cache::pass(cx, received, head, body)),
+        Fetched::Upgraded(_) => Err(unasked()),
+    }
+}
+
+/// Not in the cache: one request fetches and stores, the others read along.
+async fn fill<'c>(
+    cx: &'c Rc<Context>,
+    admitted: &Admitted<'_>,
+    mut start: Start,
+    input: &'c mut ClientIn,
+    output: &mut ClientOut,
+    record: &mut Record,
+) -> Result<Response<'c>, Failure> {
+    let received = admitted.received;
+    access::admit_miss(cx, received).await?; // miss_access
+    let slot = loop {
+        start = match start {
+            Start::Lead(slot) => break slot,
+            Start::Found(object) => return Ok(cache::answer(cx, received, object, record)),
+            Start::Join(waiting) => match cache::join(cx, received, waiting, record).await {
+                Joined::Object(object) => return Ok(cache::answer(cx, received, object, record)),
+                Joined::Again(start) => start,
+                Joined::Alone => return pass(cx, admitted, input, output, record).await,
+            },
+        };
+    };
+    let order = Order {
+        conditions: None,
+        upgrade: false,
+        wanted: &|| slot.waiters() > 0,
+    };
+    match fetch::send(cx, admitted, order, Some(input), output, record).await? {
+        Fetched::Response(head, body) => {
+            Ok(cache::store(cx, received, None, Some(slot), head, body, record))
+        }
+        Fetched::Upgraded(_) => Err(unasked()),
+    }
+}
+
+/// Stored, but stale: the origin says whether it still holds (RFC 9111 §4.3).
+async fn validate<'c>(
+    cx: &'c Rc<Context>,
+    admitted: &Admitted<'_>,
+    stale: Arc<Object>,
+    input: &'c mut ClientIn,
+    output: &mut ClientOut,
+    record: &mut Record,
+) -> Result<Response<'c>, Failure> {
+    let received = admitted.received;
+    access::admit_miss(cx, received).await?; // miss_access
+    let order = Order {
+        conditions: Some(Conditions::of(&stale)),
+        ..Order::plain()
+    };
+    match fetch::send(cx, admitted, order, Some(input), output, record).await {
+        Ok(Fetched::Response(head, body)) => {
+            Ok(cache::store(cx, received, Some(&stale), None, head, body, record))
+        }
+        Ok(Fetched::Upgraded(_)) => Err(unasked()),
+        // A stale response is better than none, where the rules allow it (RFC 9111 §4.2.4).
+        Err(failure) if failure.side == Side::Hop && cache::may_serve_stale(cx, &stale) => {
+            record.tag(ResultTag::RefreshFailOld);
+            Ok(cache::answer(cx, received, stale, record))
+        }
+        Err(failure) => {
+            record.tag(ResultTag::RefreshFailErr);
+            Err(failure)
+        }
+    }
+}
+
+/// The client asks to switch protocols: the hop decides (RFC 9110 §7.8).
+async fn upgrade<'c>(
+    cx: &'c Rc<Context>,
+    admitted: &Admitted<'_>,
+    input: &mut ClientIn,
+    output: &mut ClientOut,
+    record: &mut Record,
+) -> Result<Outcome<'c>, Failure> {
+    let received = admitted.received;
+    access::admit_miss(cx, received).await?; // miss_access
+    record.tag(ResultTag::Miss);
+    let order = Order {
+        upgrade: true,
+        ..Order::plain()
+    };
+    match fetch::send(cx, admitted, order, None, output, record).await? {
+        Fetched::Upgraded(upgraded) => {
+            tunnel::upgraded(cx, *upgraded, input, output, record).await?;
+            Ok(Outcome::Tunnelled)
+        }
+        Fetched::Response(head, body) => {
+            let response = cache::pass(cx, received, head, body);
+            reply::prepare(cx, received, response, record).map(Outcome::Reply)
+        }
+    }
+}
+
+fn not_cached() -> Failure {
+    Failure::new(FailureKind::OnlyIfCachedMiss, Side::Client)
+}
+
+fn unasked() -> Failure {
+    Failure::new(FailureKind::InvalidResp, Side::Hop).with_detail("switched protocols unasked")
+}
+
+async fn deliver(
+    cx: &Context,
+    to: ReplyTo,
+    output: &mut ClientOut,
+    response: Response<'_>,
+    record: &mut Record,
+) -> After {
+    match send(cx, to, output, response, record).await {
+        Sent::Whole => After::KeepAlive,
+        Sent::WholeAndClose | Sent::Cut => After::Close,
+    }
+}
+
+/// The last station: counters and log. Without a request, its head could not be read.
+fn close_record(cx: &Context, record: &mut Record, received: Option<&Received<'_>>) {
+    cx.count(record);
+    if !cx.log.has_any() {
+        return;
+    }
+    let now = cx.clock.now();
+    record.finish(now.mono_ns, now.unix_ms);
+    let Some(received) = received else {
+        let url = if record.error == Some(FailureKind::TooBig) {
+            REQUEST_TOO_LARGE
+        } else {
+            INVALID_REQUEST
+        };
+        cx.log.write(&LogFacts::unreadable(record, url));
+        return;
+    };
+    let fields = &received.head.fields;
+    let shown = |id| {
+        let shows = cx.log.shows_fields();
+        shows.then(|| fields.get(id)).flatten().unwrap_or_default()
+    };
+    let facts = LogFacts {
+        record,
+        method: received.head.method.as_str().as_bytes(),
+        url: received.target.url(),
+        version: match received.head.version {
+            Version::H10 => "1.0",
+            Version::H11 => "1.1",
+        },
+        referer: shown(FieldId::Referer),
+        user_agent: shown(FieldId::UserAgent),
+    };
+    cx.log.write_where(&facts, |log| {
+        access::allows(cx, List::LogAccess(log), received)
+    });
+}

@@ -1,0 +1,452 @@
+//! What an ACL asks of the facts, and how it answers. Facts that are missing become questions; an ACL of a type
+//! that isn't built yet says [`Verdict::Unknown`], and rules read that against the client.
+
+use std::net::IpAddr;
+
+use http::Method;
+use jiff::tz::TimeZone;
+use memchr::memchr;
+use smallvec::SmallVec;
+use wire::{FieldId, Fields};
+
+use super::address::AddressSet;
+use super::domain::DomainSet;
+use super::number::{PortSet, StatusSet};
+use super::pattern::PatternSet;
+use super::time::TimeSet;
+use crate::facts::{Facts, Question};
+
+/// What an ACL says of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It matches.
+    Match,
+    /// It doesn't.
+    NoMatch,
+    /// Its type isn't built yet: an `allow` rule with it doesn't apply, a `deny` rule does, negated or not.
+    Unknown,
+    /// A fact is missing.
+    Ask(Question),
+}
+
+impl Verdict {
+    fn of(matches: bool) -> Self {
+        if matches { Self::Match } else { Self::NoMatch }
+    }
+
+    fn negate(self) -> Self {
+        match self {
+            Self::Match => Self::NoMatch,
+            Self::NoMatch => Self::Match,
+            other => other,
+        }
+    }
+}
+
+/// An ACL in a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// Index into [`Acls`].
+    pub(crate) acl: u32,
+    /// Written as `!name`.
+    pub(crate) negated: bool,
+}
+
+/// A named ACL.
+#[derive(Debug)]
+pub struct Acl {
+    /// Its name.
+    pub name: Box<str>,
+    /// What it asks.
+    pub(crate) test: Test,
+}
+
+/// All ACLs of a configuration, in order of definition.
+#[derive(Debug, Default)]
+pub struct Acls(pub(crate) Vec<Acl>);
+
+/// Answers already known in one check: an ACL that several rules name is asked once.
+#[derive(Debug, Default)]
+pub(crate) struct Memo {
+    known: u64,
+    matches: u64,
+}
+
+impl Acls {
+    /// The ACL of this name.
+    pub fn find(&self, name: &str) -> Option<u32> {
+        let at = self.0.iter().position(|acl| &*acl.name == name)?;
+        u32::try_from(at).ok()
+    }
+
+    pub(crate) fn test(&self, term: Term) -> Option<&Test> {
+        self.0.get(term.acl as usize).map(|acl| &acl.test)
+    }
+
+    /// What the term says of the facts.
+    pub(crate) fn check(&self, term: Term, facts: &Facts<'_>, memo: &mut Memo) -> Verdict {
+        let Some(acl) = self.0.get(term.acl as usize) else {
+            return Verdict::Unknown;
+        };
+        let verdict = if acl.test.is_costly() && term.acl < u64::BITS {
+            let bit = 1u64 << term.acl;
+            if memo.known & bit != 0 {
+                Verdict::of(memo.matches & bit != 0)
+            } else {
+                let verdict = acl.test.check(term.acl, self, facts, memo);
+                memo.known |= if matches!(verdict, Verdict::Match | Verdict::NoMatch) {
+                    bit
+                } else {
+                    0
+                };
+                memo.matches |= if verdict == Verdict::Match { bit } else { 0 };
+                verdict
+            }
+        } else {
+            acl.test.check(term.acl, self, facts, memo)
+        };
+        if term.negated {
+            verdict.negate()
+        } else {
+            verdict
+        }
+    }
+
+    /// Do all terms match? Terms are asked from left to right, and none after one that doesn't match.
+    pub(crate) fn check_all(&self, terms: &[Term], facts: &Facts<'_>, memo: &mut Memo) -> Verdict {
+        let mut unknown = false;
+        for &term in terms {
+            match self.check(term, facts, memo) {
+                Verdict::Match => {}
+                Verdict::Unknown => unknown = true,
+                verdict => return verdict,
+            }
+        }
+        if unknown {
+            Verdict::Unknown
+        } else {
+            Verdict::Match
+        }
+    }
+
+    fn check_any(&self, terms: &[Term], facts: &Facts<'_>, memo: &mut Memo) -> Verdict {
+        let mut unknown = false;
+        for &term in terms {
+            match self.check(term, facts, memo) {
+                Verdict::NoMatch => {}
+                Verdict::Unknown => unknown = true,
+                verdict => return verdict,
+            }
+        }
+        if unknown {
+            Verdict::Unknown
+        } else {
+            Verdict::NoMatch
+        }
+    }
+}
+
+/// A field and the patterns for its value.
+#[derive(Debug)]
+pub(crate) struct FieldTest {
+    pub(crate) name: Box<str>,
+    pub(crate) patterns: PatternSet,
+}
+
+/// What is asked, by ACL type.
+#[derive(Debug)]
+pub(crate) enum Test {
+    /// `src all` and the like.
+    Everything,
+    /// No value can match.
+    Nothing,
+    Src(AddressSet),
+    Dst {
+        set: AddressSet,
+        lookup: bool,
+    },
+    LocalIp(AddressSet),
+    Port(PortSet),
+    LocalPort(PortSet),
+    PortName(Box<[Box<str>]>),
+    Method(MethodSet),
+    Proto(Box<[Box<str>]>),
+    DstDomain {
+        set: DomainSet,
+        lookup: bool,
+    },
+    SrcDomain(DomainSet),
+    DstDomRegex {
+        set: PatternSet,
+        lookup: bool,
+    },
+    SrcDomRegex(PatternSet),
+    UrlRegex(PatternSet),
+    UrlPathRegex(PatternSet),
+    RequestField(Box<[FieldTest]>),
+    ReplyField(Box<[FieldTest]>),
+    Status(StatusSet),
+    Time {
+        set: TimeSet,
+        zone: TimeZone,
+    },
+    PeerName(Box<[Box<str>]>),
+    PeerNameRegex(PatternSet),
+    HierCode(Box<[Box<str>]>),
+    /// Matches when the luck of the transaction lies below.
+    Random(u64),
+    AnyOf(Box<[Term]>),
+    /// Lines of which one must match whole.
+    AllOf(Box<[Box<[Term]>]>),
+    /// A type that isn't built yet.
+    NotYet,
+}
+
+/// The word that stands for a name that could not be learnt.
+const NO_NAME: &str = "none";
+
+impl Test {
+    /// Is it worth remembering the answer?
+    fn is_costly(&self) -> bool {
+        matches!(
+            self,
+            Self::DstDomRegex { .. }
+                | Self::SrcDomRegex(_)
+                | Self::UrlRegex(_)
+                | Self::UrlPathRegex(_)
+                | Self::RequestField(_)
+                | Self::ReplyField(_)
+                | Self::Time { .. }
+                | Self::AnyOf(_)
+                | Self::AllOf(_)
+        )
+    }
+
+    fn check(&self, index: u32, acls: &Acls, facts: &Facts<'_>, memo: &mut Memo) -> Verdict {
+        let target = facts.target;
+        Verdict::of(match self {
+            Self::Everything => true,
+            Self::Nothing => false,
+            Self::Src(set) => set.contains(facts.client),
+            Self::Dst { set, lookup } => return destination(set, *lookup, facts),
+            Self::LocalIp(set) => set.contains(facts.local.ip()),
+            Self::Port(set) => set.contains(target.port()),
+            Self::LocalPort(set) => set.contains(facts.local.port()),
+            Self::PortName(names) => names.iter().any(|name| **name == *facts.port_name),
+            Self::Method(set) => set.contains(facts.method),
+            Self::Proto(names) => {
+                let scheme = target.scheme_name();
+                let scheme = if scheme.is_empty() {
+                    NO_NAME.as_bytes()
+                } else {
+                    scheme
+                };
+                names
+                    .iter()
+                    .any(|name| name.as_bytes().eq_ignore_ascii_case(scheme))
+            }
+            Self::DstDomain { set, lookup } => {
+                return named_target(*lookup, facts, |name| set.contains(name));
+            }
+            Self::DstDomRegex { set, lookup } => {
+                return named_target(*lookup, facts, |name| set.is_match(name.as_bytes()));
+            }
+            Self::SrcDomain(set) => return named_client(facts, |name| set.contains(name)),
+            Self::SrcDomRegex(set) => {
+                return named_client(facts, |name| set.is_match(name.as_bytes()));
+            }
+            Self::UrlRegex(set) => decoded(target.url(), |text| set.is_match(text)),
+            Self::UrlPathRegex(set) => {
+                *facts.method != Method::CONNECT
+                    && decoded(target.path(), |text| set.is_match(text))
+            }
+            Self::RequestField(fields) => any_field(fields, facts.request),
+            Self::ReplyField(fields) => facts
+                .reply
+                .is_some_and(|reply| any_field(fields, reply.fields)),
+            Self::Status(set) => facts.reply.is_some_and(|reply| set.contains(reply.status)),
+            Self::Time { set, zone } => set.contains(facts.now, zone),
+            Self::PeerName(names) => {
+                let peer = facts.hop.and_then(|hop| hop.peer);
+                peer.is_some_and(|peer| names.iter().any(|name| **name == *peer))
+            }
+            Self::PeerNameRegex(set) => facts
+                .hop
+                .and_then(|hop| hop.peer)
+                .is_some_and(|peer| set.is_match(peer.as_bytes())),
+            Self::HierCode(names) => facts
+                .hop
+                .is_some_and(|hop| names.iter().any(|name| name.eq_ignore_ascii_case(hop.code))),
+            Self::Random(below) => spread(facts.luck ^ u64::from(index)) < *below,
+            Self::AnyOf(terms) => return acls.check_any(terms, facts, memo),
+            Self::AllOf(lines) => return any_line(lines, acls, facts, memo),
+            Self::NotYet => return Verdict::Unknown,
+        })
+    }
+}
+
+fn any_line(lines: &[Box<[Term]>], acls: &Acls, facts: &Facts<'_>, memo: &mut Memo) -> Verdict {
+    let mut unknown = false;
+    for line in lines {
+        match acls.check_all(line, facts, memo) {
+            Verdict::NoMatch => {}
+            Verdict::Unknown => unknown = true,
+            verdict => return verdict,
+        }
+    }
+    if unknown {
+        Verdict::Unknown
+    } else {
+        Verdict::NoMatch
+    }
+}
+
+/// `dst`: any address of the target's host is in the set; with `-n` only an address in the URL counts.
+fn destination(set: &AddressSet, lookup: bool, facts: &Facts<'_>) -> Verdict {
+    if let Some(ip) = facts.target.host_ip() {
+        return Verdict::of(set.contains(ip));
+    }
+    match facts.destination {
+        _ if !lookup => Verdict::NoMatch,
+        None => Verdict::Ask(Question::Destination),
+        Some(addresses) => Verdict::of(addresses.iter().any(|ip: &IpAddr| set.contains(*ip))),
+    }
+}
+
+/// The target's host as written; if that is an address, also its name, asked for unless `-n` was given.
+fn named_target(lookup: bool, facts: &Facts<'_>, matches: impl Fn(&str) -> bool) -> Verdict {
+    let target = facts.target;
+    let host = target.host();
+    if matches(host.strip_suffix('.').unwrap_or(host)) {
+        return Verdict::Match;
+    }
+    match facts.destination_name {
+        _ if !lookup || target.host_ip().is_none() => Verdict::NoMatch,
+        None => Verdict::Ask(Question::DestinationName),
+        Some("") => Verdict::of(matches(NO_NAME)),
+        Some(name) => Verdict::of(matches(name)),
+    }
+}
+
+fn named_client(facts: &Facts<'_>, matches: impl Fn(&str) -> bool) -> Verdict {
+    match facts.client_name {
+        None => Verdict::Ask(Question::ClientName),
+        Some("") => Verdict::of(matches(NO_NAME)),
+        Some(name) => Verdict::of(matches(name)),
+    }
+}
+
+fn any_field(tests: &[FieldTest], fields: &Fields) -> bool {
+    tests.iter().any(|test| {
+        let mut values = fields.all_named(test.name.as_bytes());
+        let Some(first) = values.next() else {
+            return false;
+        };
+        let Some(second) = values.next() else {
+            return test.patterns.is_match(first);
+        };
+        // Several lines are one list (RFC 9110 §5.3).
+        let mut joined: SmallVec<[u8; 256]> = SmallVec::from_slice(first);
+        for value in std::iter::once(second).chain(values) {
+            joined.extend_from_slice(b", ");
+            joined.extend_from_slice(value);
+        }
+        test.patterns.is_match(&joined)
+    })
+}
+
+/// Squid's decoding before URL patterns: `%%` is a percent sign, `%00` and broken escapes stay.
+fn decoded(text: &[u8], mut matches: impl FnMut(&[u8]) -> bool) -> bool {
+    let Some(first) = memchr(b'%', text) else {
+        return matches(text);
+    };
+    let mut out: SmallVec<[u8; 512]> = SmallVec::from_slice(text.get(..first).unwrap_or_default());
+    let mut rest = text.get(first..).unwrap_or_default();
+    while let Some((&byte, after)) = rest.split_first() {
+        let digit = |at: usize| {
+            after
+                .get(at)
+                .and_then(|byte| char::from(*byte).to_digit(16))
+        };
+        let (value, length) = match (byte, after.first()) {
+            (b'%', Some(b'%')) => (byte, 1),
+            (b'%', _) => match (digit(0), digit(1)) {
+                (Some(high), Some(low)) if high + low > 0 => {
+                    (u8::try_from(high * 16 + low).unwrap_or(byte), 2)
+                }
+                _ => (byte, 0),
+            },
+            _ => (byte, 0),
+        };
+        out.push(value);
+        rest = after.get(length..).unwrap_or_default();
+    }
+    matches(&out)
+}
+
+/// Spreads the luck of a transaction over the `random` ACLs it meets (SplitMix64).
+fn spread(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    value ^ (value >> 31)
+}
+
+/// Methods: those of RFC 9110 and PURGE as bits, others by name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MethodSet {
+    bits: u16,
+    others: Vec<Box<str>>,
+}
+
+impl MethodSet {
+    /// Adds a method; names of known methods are read in any letter case.
+    pub(crate) fn insert(&mut self, name: &str) {
+        let upper = name.to_ascii_uppercase();
+        let known = Method::from_bytes(upper.as_bytes())
+            .ok()
+            .and_then(|method| bit(&method));
+        match known {
+            Some(bit) => self.bits |= bit,
+            None => self.others.push(name.into()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, method: &Method) -> bool {
+        match bit(method) {
+            Some(bit) => self.bits & bit != 0,
+            None => self.others.iter().any(|name| **name == *method.as_str()),
+        }
+    }
+}
+
+#[inline]
+fn bit(method: &Method) -> Option<u16> {
+    Some(match *method {
+        Method::GET => 1,
+        Method::HEAD => 1 << 1,
+        Method::POST => 1 << 2,
+        Method::PUT => 1 << 3,
+        Method::DELETE => 1 << 4,
+        Method::CONNECT => 1 << 5,
+        Method::OPTIONS => 1 << 6,
+        Method::TRACE => 1 << 7,
+        Method::PATCH => 1 << 8,
+        _ if method.as_str() == "PURGE" => 1 << 9,
+        _ => return None,
+    })
+}
+
+/// The value of a request or reply field that an ACL type of its own looks at.
+pub(crate) fn field_of(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "browser" => FieldId::UserAgent.name(),
+        "referer_regex" | "referrer_regex" => FieldId::Referer.name(),
+        "req_mime_type" | "rep_mime_type" => FieldId::ContentType.name(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

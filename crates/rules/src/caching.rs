@@ -1,0 +1,92 @@
+//! HTTP caching (RFC 9111) as functions of request, response, configuration and time. One file per question:
+//! may it be stored ([`storable`]), until when is it fresh ([`freshness`], [`refresh`]), may it answer this request
+//! ([`reuse`], [`vary`]), how is it validated ([`validate`]), what do a client's own conditions say
+//! ([`precondition`], [`range`]), and what does an unsafe request spoil ([`invalidate`]).
+
+pub mod freshness;
+pub mod invalidate;
+pub mod precondition;
+pub mod range;
+pub mod refresh;
+pub mod reuse;
+pub mod storable;
+pub mod validate;
+pub mod vary;
+
+use std::time::Duration;
+
+use config::{Config, Problem};
+use http::Method;
+use wire::Fields;
+
+use refresh::RefreshPatterns;
+
+/// A request with its response, as far as caching looks at them.
+#[derive(Clone, Copy, Debug)]
+pub struct Exchange<'a> {
+    /// Request method.
+    pub method: &'a Method,
+    /// Canonical URL, for `refresh_pattern`.
+    pub url: &'a [u8],
+    /// The request's fields.
+    pub request: &'a Fields,
+    /// Status of the response.
+    pub status: u16,
+    /// The response's fields.
+    pub reply: &'a Fields,
+    /// When the request was sent, in Unix seconds.
+    pub request_time: i64,
+    /// When the response's head had come, in Unix seconds.
+    pub response_time: i64,
+}
+
+/// What the configuration says about caching. Times are in seconds.
+#[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a field per on/off directive"
+)]
+pub struct CachingRules {
+    /// `refresh_pattern` lines.
+    pub refresh: RefreshPatterns,
+    /// `negative_ttl`
+    pub negative_ttl_secs: i64,
+    /// `minimum_expiry_time`
+    pub minimum_expiry_secs: i64,
+    /// `max_stale`
+    pub max_stale_secs: i64,
+    /// `offline_mode`: nothing stored is ever validated.
+    pub offline: bool,
+    /// `reload_into_ims`, for every URL.
+    pub reload_into_ims: bool,
+    /// `refresh_all_ims`, for every URL.
+    pub refresh_all_ims: bool,
+    /// `vary_ignore_expire`
+    pub vary_ignore_expire: bool,
+}
+
+impl CachingRules {
+    /// Compiles the directives.
+    pub(crate) fn compile(config: &Config, problems: &mut Vec<Problem>) -> Self {
+        Self {
+            refresh: RefreshPatterns::compile(&config.refresh_patterns, problems),
+            negative_ttl_secs: secs(config.negative_ttl),
+            minimum_expiry_secs: secs(config.minimum_expiry_time),
+            max_stale_secs: secs(config.max_stale),
+            offline: config.offline_mode,
+            reload_into_ims: config.reload_into_ims,
+            refresh_all_ims: config.refresh_all_ims,
+            vary_ignore_expire: config.vary_ignore_expire,
+        }
+    }
+}
+
+/// Whole seconds, at most what a delta can hold, so that sums with Unix times can't overflow.
+fn secs(duration: Duration) -> i64 {
+    i64::try_from(duration.as_secs())
+        .unwrap_or(SECS_MAX)
+        .min(SECS_MAX)
+}
+
+/// As good as for ever, and far from the ends of `i64`.
+const SECS_MAX: i64 = 1 << 40;

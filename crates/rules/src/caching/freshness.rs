@@ -1,0 +1,250 @@
+//! Until when a stored response is fresh, and how old it is (RFC 9111 §4.2). Worked out once, when it is stored or
+//! validated, so that a hit compares two numbers.
+
+use wire::value::cache_control::CacheControl;
+use wire::value::date;
+use wire::{FieldId, Fields};
+
+use super::refresh::RefreshRule;
+use super::{CachingRules, Exchange};
+
+/// Largest age that is told apart (RFC 9111 §1.2.2).
+const AGE_SECS_MAX: i64 = 1 << 31;
+
+/// Where a lifetime comes from (RFC 9111 §4.2.1), strongest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// `s-maxage`
+    SMaxage,
+    /// `max-age`
+    MaxAge,
+    /// `Expires`
+    Expires,
+    /// `negative_ttl`, for errors that don't say.
+    Negative,
+    /// `refresh_pattern`
+    Heuristic,
+}
+
+impl Source {
+    /// Did the response say so itself?
+    pub const fn is_explicit(self) -> bool {
+        matches!(self, Self::SMaxage | Self::MaxAge | Self::Expires)
+    }
+}
+
+/// What bends the use of a stored response.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traits(u8);
+
+impl Traits {
+    /// It must not be used stale (RFC 9111 §5.2.2.2, §5.2.2.8, §5.2.2.10, §5.2.2.4).
+    pub const MUST_REVALIDATE: Self = Self(1);
+    /// It doesn't change while it is fresh (RFC 8246).
+    pub const IMMUTABLE: Self = Self(1 << 1);
+    /// A client's If-Modified-Since makes us validate.
+    pub const REFRESH_IMS: Self = Self(1 << 2);
+    /// A client's reload isn't heeded.
+    pub const IGNORE_RELOAD: Self = Self(1 << 3);
+    /// A client's reload becomes a validation.
+    pub const RELOAD_INTO_IMS: Self = Self(1 << 4);
+    /// It is an error kept for `negative_ttl`.
+    pub const NEGATIVE: Self = Self(1 << 5);
+
+    /// Is it so?
+    #[inline]
+    pub const fn has(self, which: Self) -> bool {
+        self.0 & which.0 != 0
+    }
+
+    fn with(self, which: Self, on: bool) -> Self {
+        if on { Self(self.0 | which.0) } else { self }
+    }
+}
+
+/// When a stored response may be used. Times are Unix seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Freshness {
+    /// When its age was zero: age = now − born (RFC 9111 §4.2.3).
+    pub born: i64,
+    /// Fresh before this moment; `i64::MIN` when it must be validated each time (`no-cache`).
+    pub fresh_until: i64,
+    /// May be used until here when it can't be validated (RFC 9111 §4.2.4, RFC 5861 §4, `max_stale`).
+    pub stale_until: i64,
+    /// May be used until here while it is being validated (RFC 5861 §3).
+    pub stale_while_revalidate_until: i64,
+    /// What bends its use.
+    pub traits: Traits,
+}
+
+impl Freshness {
+    /// Is it fresh?
+    #[inline]
+    pub const fn is_fresh(&self, now: i64) -> bool {
+        now < self.fresh_until
+    }
+
+    /// Age in seconds, for the Age field (RFC 9111 §5.1).
+    #[inline]
+    pub fn age_secs(&self, now: i64) -> i64 {
+        now.saturating_sub(self.born).clamp(0, AGE_SECS_MAX)
+    }
+
+    /// May it be used although validating failed (RFC 9111 §4.2.4)?
+    pub const fn may_serve_after_failure(&self, now: i64) -> bool {
+        now < self.fresh_until
+            || !self.traits.has(Traits::MUST_REVALIDATE) && now <= self.stale_until
+    }
+
+    /// Works it out for a response that was just received.
+    pub fn of(rules: &CachingRules, exchange: &Exchange<'_>) -> Self {
+        let directives = CacheControl::parse(exchange.reply);
+        let rule = rules.refresh.find(exchange.url);
+        let lifetime = lifetime(rules, rule, exchange, &directives);
+        Self::from_lifetime(rules, rule, exchange, &directives, lifetime)
+    }
+
+    pub(super) fn from_lifetime(
+        rules: &CachingRules,
+        rule: &RefreshRule,
+        exchange: &Exchange<'_>,
+        directives: &CacheControl,
+        (secs, source): (i64, Source),
+    ) -> Self {
+        let born = exchange.response_time.saturating_sub(initial_age(exchange));
+        let stale_at = born.saturating_add(secs);
+        let validate_always = directives.no_cache || directives.no_cache_fields;
+        // A private response that `ignore-private` let in is validated each time, as in Squid.
+        let private = directives.private || directives.private_fields;
+        let must_revalidate = validate_always
+            || private
+            || directives.must_revalidate
+            || directives.proxy_revalidate
+            || directives.s_maxage.is_some();
+        let max_stale = rule.max_stale_secs.unwrap_or(rules.max_stale_secs);
+        let if_error = directives
+            .stale_if_error
+            .map_or(max_stale, |secs| i64::from(secs).min(max_stale));
+        let while_revalidate = directives
+            .stale_while_revalidate
+            .map_or(0, i64::from)
+            .min(max_stale);
+        let stale = |more: i64| {
+            if must_revalidate {
+                stale_at
+            } else {
+                stale_at.saturating_add(more)
+            }
+        };
+        let options = &rule.options;
+        Self {
+            born,
+            fresh_until: if validate_always || private {
+                i64::MIN
+            } else {
+                stale_at
+            },
+            stale_until: stale(if_error),
+            stale_while_revalidate_until: stale(while_revalidate),
+            traits: Traits::default()
+                .with(Traits::MUST_REVALIDATE, must_revalidate)
+                .with(Traits::IMMUTABLE, directives.immutable)
+                .with(Traits::REFRESH_IMS, options.refresh_ims)
+                .with(Traits::IGNORE_RELOAD, options.ignore_reload)
+                .with(Traits::RELOAD_INTO_IMS, options.reload_into_ims)
+                .with(Traits::NEGATIVE, source == Source::Negative),
+        }
+    }
+}
+
+/// Freshness lifetime in seconds, counted from birth, and who says so (RFC 9111 §4.2.1, §4.2.2).
+pub(super) fn lifetime(
+    rules: &CachingRules,
+    rule: &RefreshRule,
+    exchange: &Exchange<'_>,
+    directives: &CacheControl,
+) -> (i64, Source) {
+    let (secs, source) = explicit(exchange, directives).unwrap_or_else(|| {
+        let negative = rule.negative_ttl_secs.unwrap_or(rules.negative_ttl_secs);
+        if is_negative(exchange.status) {
+            (negative, Source::Negative)
+        } else {
+            (rule.heuristic_secs(unmodified(exchange)), Source::Heuristic)
+        }
+    });
+    let enforced = match source {
+        Source::Heuristic => rule.options.override_lastmod,
+        Source::Negative => false,
+        Source::SMaxage | Source::MaxAge | Source::Expires => rule.options.override_expire,
+    };
+    (
+        if enforced {
+            secs.max(rule.min_secs)
+        } else {
+            secs
+        },
+        source,
+    )
+}
+
+/// The lifetime that the response states; an invalid `Expires` is one in the past (RFC 9111 §5.3).
+fn explicit(exchange: &Exchange<'_>, directives: &CacheControl) -> Option<(i64, Source)> {
+    if let Some(secs) = directives.s_maxage {
+        return Some((i64::from(secs), Source::SMaxage));
+    }
+    if let Some(secs) = directives.max_age {
+        return Some((i64::from(secs), Source::MaxAge));
+    }
+    let expires = exchange.reply.get(FieldId::Expires)?;
+    let secs = date::parse(expires).map_or(0, |expires| expires.saturating_sub(sent(exchange)));
+    Some((secs.max(0), Source::Expires))
+}
+
+/// Errors that `negative_ttl` is for, as in Squid.
+pub(super) const fn is_negative(status: u16) -> bool {
+    matches!(
+        status,
+        204 | 305 | 400 | 403 | 404 | 405 | 414 | 421 | 500 | 501 | 502 | 503 | 504
+    )
+}
+
+/// How long before its Date it was last modified.
+fn unmodified(exchange: &Exchange<'_>) -> Option<i64> {
+    let modified = date::parse(exchange.reply.get(FieldId::LastModified)?)?;
+    Some(sent(exchange).saturating_sub(modified))
+}
+
+/// Its Date; without a valid one, when it was received (RFC 9110 §6.6.1).
+fn sent(exchange: &Exchange<'_>) -> i64 {
+    exchange
+        .reply
+        .get(FieldId::Date)
+        .and_then(date::parse)
+        .unwrap_or(exchange.response_time)
+}
+
+/// Age when it was received (RFC 9111 §4.2.3).
+fn initial_age(exchange: &Exchange<'_>) -> i64 {
+    let apparent = exchange.response_time.saturating_sub(sent(exchange)).max(0);
+    let delay = exchange
+        .response_time
+        .saturating_sub(exchange.request_time)
+        .max(0);
+    let corrected = stated_age(exchange.reply).saturating_add(delay);
+    apparent.max(corrected).min(AGE_SECS_MAX)
+}
+
+/// The Age field: of a list the first member, and nothing when it is no number (RFC 9111 §5.1).
+fn stated_age(reply: &Fields) -> i64 {
+    let Some(first) = reply.list(FieldId::Age).next() else {
+        return 0;
+    };
+    if first.is_empty() || !first.iter().all(u8::is_ascii_digit) {
+        return 0;
+    }
+    let digits = wire::value::decimal(first).and_then(|secs| i64::try_from(secs).ok());
+    digits.unwrap_or(AGE_SECS_MAX).min(AGE_SECS_MAX)
+}
+
+#[cfg(test)]
+mod tests;

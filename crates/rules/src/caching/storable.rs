@@ -1,0 +1,146 @@
+//! May a response be stored (RFC 9111 §3), and is it worth it.
+
+use http::Method;
+use wire::FieldId;
+use wire::value::cache_control::CacheControl;
+
+use super::freshness::{Freshness, is_negative, lifetime};
+use super::vary::Vary;
+use super::{CachingRules, Exchange};
+
+/// What is kept beside a stored response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Storable {
+    /// When it may be used.
+    pub freshness: Freshness,
+    /// Which requests it may answer.
+    pub vary: Vary,
+}
+
+/// Why a response isn't stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NotStorable {
+    /// Responses to this method aren't kept (RFC 9111 §3; only GET is built).
+    Method,
+    /// The request says `no-store` (RFC 9111 §5.2.1.5).
+    RequestNoStore,
+    /// The response says `no-store` (RFC 9111 §5.2.2.5).
+    NoStore,
+    /// The response says `private` (RFC 9111 §5.2.2.7).
+    Private,
+    /// The request was authorised, and nothing in the response allows sharing it (RFC 9111 §3.5).
+    Authorization,
+    /// Interim, partial or not-modified: no whole response (RFC 9111 §3.3).
+    Incomplete,
+    /// `must-understand` with a status we don't know (RFC 9111 §5.2.2.3).
+    NotUnderstood,
+    /// The status allows no guess at its lifetime, and the response states none (RFC 9111 §3).
+    Status,
+    /// `Vary: *` (RFC 9111 §4.1).
+    VaryStar,
+    /// `Pragma: no-cache` without Cache-Control, as in Squid.
+    PragmaNoCache,
+    /// A stream of parts that replace each other never ends.
+    Mixed,
+    /// Stale too soon, and there is nothing to validate it with.
+    Useless,
+}
+
+impl CachingRules {
+    /// Decides on a response that was just received.
+    ///
+    /// # Errors
+    /// The first reason against storing it.
+    pub fn storable(&self, exchange: &Exchange<'_>) -> Result<Storable, NotStorable> {
+        let directives = CacheControl::parse(exchange.reply);
+        let rule = self.refresh.find(exchange.url);
+        allowed_by_request(exchange, &directives)?;
+        let ignored = &rule.options;
+        if directives.no_store && !directives.must_understand && !ignored.ignore_no_store {
+            return Err(NotStorable::NoStore);
+        }
+        if directives.must_understand && !is_understood(exchange.status) {
+            return Err(NotStorable::NotUnderstood);
+        }
+        if (directives.private || directives.private_fields) && !ignored.ignore_private {
+            return Err(NotStorable::Private);
+        }
+        let lifetime = lifetime(self, rule, exchange, &directives);
+        let (secs, source) = lifetime;
+        if matches!(exchange.status, 0..=199 | 206 | 304) {
+            return Err(NotStorable::Incomplete);
+        }
+        let stated = source.is_explicit() || directives.public;
+        let negative = is_negative(exchange.status) && secs > 0;
+        if !stated && !negative && !allows_guess(exchange.status) {
+            return Err(NotStorable::Status);
+        }
+        if !exchange.reply.has(FieldId::CacheControl)
+            && exchange.reply.has_token(FieldId::Pragma, b"no-cache")
+        {
+            return Err(NotStorable::PragmaNoCache);
+        }
+        let kind = exchange.reply.get(FieldId::ContentType).unwrap_or_default();
+        if starts_with(kind, b"multipart/x-mixed-replace") {
+            return Err(NotStorable::Mixed);
+        }
+        let vary = Vary::of(exchange.reply, exchange.request).ok_or(NotStorable::VaryStar)?;
+        let freshness = Freshness::from_lifetime(self, rule, exchange, &directives, lifetime);
+        let validator =
+            exchange.reply.has(FieldId::LastModified) || exchange.reply.has(FieldId::ETag);
+        // Negative answers are short-lived on purpose.
+        let least = if negative {
+            0
+        } else {
+            self.minimum_expiry_secs
+        };
+        let fresh_long_enough =
+            freshness.fresh_until > exchange.response_time.saturating_add(least);
+        let kept_anyway = ignored.store_stale || self.vary_ignore_expire && !vary.is_plain();
+        if !fresh_long_enough && !validator && !kept_anyway {
+            return Err(NotStorable::Useless);
+        }
+        Ok(Storable { freshness, vary })
+    }
+}
+
+fn allowed_by_request(
+    exchange: &Exchange<'_>,
+    directives: &CacheControl,
+) -> Result<(), NotStorable> {
+    if *exchange.method != Method::GET {
+        return Err(NotStorable::Method);
+    }
+    if exchange.request.has(FieldId::CacheControl) && CacheControl::parse(exchange.request).no_store
+    {
+        return Err(NotStorable::RequestNoStore);
+    }
+    let shared = directives.public || directives.must_revalidate || directives.s_maxage.is_some();
+    if exchange.request.has(FieldId::Authorization) && !shared {
+        return Err(NotStorable::Authorization);
+    }
+    Ok(())
+}
+
+/// Statuses whose lifetime may be guessed. RFC 9110 §15.1 also names 204, 404, 405, 414 and 501; like Squid we keep
+/// those for `negative_ttl` only.
+const fn allows_guess(status: u16) -> bool {
+    matches!(status, 200 | 203 | 300 | 301 | 308 | 410)
+}
+
+/// Statuses whose caching rules we know (RFC 9110 §15).
+const fn is_understood(status: u16) -> bool {
+    matches!(
+        status,
+        200..=205 | 300..=303 | 305 | 307 | 308 | 400..=417 | 421 | 422 | 426 | 428 | 429 | 431 | 451 | 500..=505 | 511
+    )
+}
+
+fn starts_with(value: &[u8], prefix: &[u8]) -> bool {
+    value
+        .get(..prefix.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! Validating a stored response with its origin (RFC 9111 §4.3): the conditional request, and what a 304 changes.
+
+use wire::{FieldId, Fields};
+
+/// Makes a request conditional on the stored response (RFC 9111 §4.3.1). The client's own conditions and ranges are
+/// taken out: they are answered from the validated response. Says whether there is anything to validate with.
+pub fn make_conditional(request: &mut Fields, stored: &Fields) -> bool {
+    const CLIENTS: [FieldId; 6] = [
+        FieldId::IfMatch,
+        FieldId::IfNoneMatch,
+        FieldId::IfModifiedSince,
+        FieldId::IfUnmodifiedSince,
+        FieldId::IfRange,
+        FieldId::Range,
+    ];
+    request.retain(|line| !CLIENTS.contains(&line.id));
+    let mut conditional = false;
+    if let Some(etag) = stored.get(FieldId::ETag) {
+        request.push_id(FieldId::IfNoneMatch, etag);
+        conditional = true;
+    }
+    if let Some(modified) = stored.get(FieldId::LastModified) {
+        request.push_id(FieldId::IfModifiedSince, modified);
+        conditional = true;
+    }
+    conditional
+}
+
+/// Does a 304 speak of this stored response (RFC 9111 §4.3.4)? One with another strong validator doesn't.
+pub fn confirms(not_modified: &Fields, stored: &Fields) -> bool {
+    use wire::value::etag::ETag;
+    let tag = |fields: &Fields| fields.get(FieldId::ETag).map(<[u8]>::to_vec);
+    match (tag(not_modified), tag(stored)) {
+        (Some(new), Some(old)) => match (ETag::parse(&new), ETag::parse(&old)) {
+            (Some(new), Some(old)) => new.weak_eq(&old),
+            _ => new == old,
+        },
+        (None, _) | (_, None) => true,
+    }
+}
+
+/// Takes the fields of a 304 into the stored response (RFC 9111 §3.2): each field that the 304 has replaces all lines
+/// of that name, but for those that belong to the connection or describe the content as it is stored.
+pub fn update(stored: &mut Fields, not_modified: &Fields) {
+    let skipped = |name: &[u8], id: FieldId| {
+        is_kept(id)
+            || not_modified
+                .list(FieldId::Connection)
+                .any(|named| named.eq_ignore_ascii_case(name))
+    };
+    for line in not_modified
+        .iter()
+        .filter(|line| !skipped(line.name, line.id))
+    {
+        stored.remove_name(line.name);
+    }
+    for line in not_modified
+        .iter()
+        .filter(|line| !skipped(line.name, line.id))
+    {
+        stored.push(line.name, line.value);
+    }
+}
+
+/// Fields of a stored response that a 304 doesn't change.
+const fn is_kept(id: FieldId) -> bool {
+    matches!(
+        id,
+        // Of the connection (RFC 9111 §3.1).
+        FieldId::Connection
+            | FieldId::KeepAlive
+            | FieldId::ProxyConnection
+            | FieldId::ProxyAuthenticate
+            | FieldId::ProxyAuthorization
+            | FieldId::ProxyAuthenticationInfo
+            | FieldId::Te
+            | FieldId::Trailer
+            | FieldId::TransferEncoding
+            | FieldId::Upgrade
+            // Of the content, which stays what it is (RFC 9111 §3.2).
+            | FieldId::ContentLength
+            | FieldId::ContentEncoding
+            | FieldId::ContentType
+            | FieldId::ContentRange
+            | FieldId::ContentMd5
+            | FieldId::ContentDigest
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(lines: &[(&str, &str)]) -> Fields {
+        let mut fields = Fields::new();
+        for (name, value) in lines {
+            fields.push(name.as_bytes(), value.as_bytes());
+        }
+        fields
+    }
+
+    #[test]
+    fn a_conditional_request_carries_both_validators_and_none_of_the_clients() {
+        // RFC 9111 §4.3.1.
+        let mut request = fields(&[
+            ("Host", "h"),
+            ("If-None-Match", "\"mine\""),
+            ("Range", "bytes=0-1"),
+            ("If-Range", "\"x\""),
+        ]);
+        let stored = fields(&[
+            ("ETag", "\"a\""),
+            ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT"),
+        ]);
+        assert!(make_conditional(&mut request, &stored));
+        let expected = fields(&[
+            ("Host", "h"),
+            ("If-None-Match", "\"a\""),
+            ("If-Modified-Since", "Sun, 06 Nov 1994 08:49:37 GMT"),
+        ]);
+        assert_eq!(request, expected);
+        assert!(!make_conditional(&mut request, &Fields::new()));
+    }
+
+    #[test]
+    fn a_304_replaces_fields_but_not_those_of_content_and_connection() {
+        // RFC 9111 §3.2.
+        let mut stored = fields(&[
+            ("Content-Length", "5"),
+            ("Content-Type", "text/plain"),
+            ("X-A", "1"),
+            ("X-A", "2"),
+            ("Cache-Control", "max-age=1"),
+            ("X-B", "kept"),
+            ("X-Hop", "kept"),
+        ]);
+        let not_modified = fields(&[
+            ("Content-Length", "0"),
+            ("content-type", "text/html"),
+            ("x-a", "3"),
+            ("Cache-Control", "max-age=9"),
+            ("Connection", "X-Hop"),
+            ("X-Hop", "new"),
+            ("X-New", "n"),
+            ("X-New", "m"),
+        ]);
+        update(&mut stored, &not_modified);
+        let expected = fields(&[
+            ("Content-Length", "5"),
+            ("Content-Type", "text/plain"),
+            ("X-B", "kept"),
+            ("X-Hop", "kept"),
+            ("x-a", "3"),
+            ("Cache-Control", "max-age=9"),
+            ("X-New", "n"),
+            ("X-New", "m"),
+        ]);
+        assert_eq!(stored, expected);
+    }
+
+    #[test]
+    fn a_304_for_another_entity_confirms_nothing() {
+        // RFC 9111 §4.3.4.
+        let check = |new: &[(&str, &str)], old: &[(&str, &str)], expected| {
+            assert_eq!(
+                confirms(&fields(new), &fields(old)),
+                expected,
+                "{new:?} {old:?}"
+            );
+        };
+        check(&[("ETag", "\"a\"")], &[("ETag", "\"a\"")], true);
+        check(&[("ETag", "W/\"a\"")], &[("ETag", "\"a\"")], true);
+        check(&[("ETag", "\"b\"")], &[("ETag", "\"a\"")], false);
+        check(&[], &[("ETag", "\"a\"")], true);
+    }
+}

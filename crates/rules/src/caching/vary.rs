@@ -1,0 +1,212 @@
+//! Which requests a stored response may answer: the fields that its Vary names must be as they were
+//! (RFC 9111 §4.1). Values are compared after joining lines and dropping white space that means nothing.
+
+use smallvec::SmallVec;
+use wire::{FieldId, Fields};
+
+/// The request fields that a stored response was selected by. Plain when it has no Vary.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Vary(Option<Box<[u8]>>);
+
+/// Ends a name whose field was there; the value follows.
+const PRESENT: u8 = 2;
+/// Ends a name whose field was absent.
+const ABSENT: u8 = 1;
+/// Ends each entry. None of the three can be part of a field.
+const END: u8 = 0;
+
+type Bytes = SmallVec<[u8; 256]>;
+
+impl Vary {
+    /// What the response's Vary makes of the request; `None` for `*`, which no request matches.
+    pub fn of(reply: &Fields, request: &Fields) -> Option<Self> {
+        if !reply.has(FieldId::Vary) {
+            return Some(Self(None));
+        }
+        let mut names: Vec<Vec<u8>> = reply
+            .list(FieldId::Vary)
+            .map(<[u8]>::to_ascii_lowercase)
+            .collect();
+        if names.iter().any(|name| name == b"*") {
+            return None;
+        }
+        names.sort_unstable();
+        names.dedup();
+        let mut key = Bytes::new();
+        for name in &names {
+            key.extend_from_slice(name);
+            write_value(name, request, &mut key);
+            key.push(END);
+        }
+        Some(Self((!key.is_empty()).then(|| key.as_slice().into())))
+    }
+
+    /// Does it answer every request?
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// May it answer this request?
+    #[inline]
+    pub fn matches(&self, request: &Fields) -> bool {
+        match &self.0 {
+            None => true,
+            Some(key) => matches(key, request),
+        }
+    }
+
+    /// The key itself, for variants to be told apart; empty when plain.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_deref().unwrap_or_default()
+    }
+}
+
+fn matches(key: &[u8], request: &Fields) -> bool {
+    let mut value = Bytes::new();
+    key.split(|byte| *byte == END)
+        .filter(|entry| !entry.is_empty())
+        .all(|entry| {
+            let end = entry
+                .iter()
+                .position(|byte| matches!(*byte, PRESENT | ABSENT))
+                .unwrap_or(entry.len());
+            let (name, kept) = entry.split_at(end);
+            value.clear();
+            write_value(name, request, &mut value);
+            value.as_slice() == kept
+        })
+}
+
+/// Appends the field's presence and its normalised value.
+fn write_value(name: &[u8], request: &Fields, out: &mut Bytes) {
+    let mut values = request.all_named(name).peekable();
+    if values.peek().is_none() {
+        out.push(ABSENT);
+        return;
+    }
+    out.push(PRESENT);
+    for (at, value) in values.enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        normalise(value, out);
+    }
+}
+
+/// Drops white space around commas and shortens other runs to a space; quoted text stays as it is.
+fn normalise(value: &[u8], out: &mut Bytes) {
+    let (mut quoted, mut gap, start) = (false, false, out.len());
+    for &byte in value {
+        if !quoted && matches!(byte, b' ' | b'\t') {
+            gap = true;
+            continue;
+        }
+        let after_comma = out.len() == start || out.last() == Some(&b',');
+        if std::mem::take(&mut gap) && !after_comma && byte != b',' {
+            out.push(b' ');
+        }
+        quoted ^= byte == b'"';
+        out.push(byte);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn fields(lines: &[(&str, &str)]) -> Fields {
+        let mut fields = Fields::new();
+        for (name, value) in lines {
+            fields.push(name.as_bytes(), value.as_bytes());
+        }
+        fields
+    }
+
+    fn check(vary: &str, stored: &[(&str, &str)], asked: &[(&str, &str)], expected: bool) {
+        let vary_of = Vary::of(&fields(&[("Vary", vary)]), &fields(stored)).unwrap();
+        assert_eq!(
+            vary_of.matches(&fields(asked)),
+            expected,
+            "{vary}: {stored:?} {asked:?}"
+        );
+    }
+
+    #[test]
+    fn without_vary_every_request_matches() {
+        let vary = Vary::of(&Fields::new(), &fields(&[("Accept", "x")])).unwrap();
+        assert!(vary.is_plain() && vary.matches(&Fields::new()));
+        check("", &[], &[("Accept", "x")], true);
+    }
+
+    #[test]
+    fn an_asterisk_matches_no_request() {
+        // RFC 9111 §4.1.
+        for value in ["*", "Accept, *", " * "] {
+            assert_eq!(
+                Vary::of(&fields(&[("Vary", value)]), &Fields::new()),
+                None,
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_named_fields_must_be_as_they_were() {
+        // RFC 9111 §4.1.
+        check(
+            "Accept-Encoding",
+            &[("Accept-Encoding", "gzip")],
+            &[("accept-encoding", "gzip")],
+            true,
+        );
+        check(
+            "Accept-Encoding",
+            &[("Accept-Encoding", "gzip")],
+            &[("Accept-Encoding", "br")],
+            false,
+        );
+        check(
+            "accept-ENCODING",
+            &[("Accept-Encoding", "gzip")],
+            &[],
+            false,
+        );
+        check("Accept-Encoding", &[], &[], true);
+        check("Accept-Encoding", &[], &[("Accept-Encoding", "")], false);
+        check(
+            "A, B",
+            &[("A", "1"), ("B", "2")],
+            &[("B", "2"), ("A", "1"), ("C", "3")],
+            true,
+        );
+        check(
+            "A, B",
+            &[("A", "1"), ("B", "2")],
+            &[("A", "2"), ("B", "1")],
+            false,
+        );
+    }
+
+    #[test]
+    fn lines_are_joined_and_white_space_is_dropped_where_it_means_nothing() {
+        check("A", &[("A", "x, y")], &[("A", "x"), ("A", "y")], true);
+        check("A", &[("A", "x ,\t y;q=1")], &[("A", "x,y;q=1")], true);
+        check("A", &[("A", "x  y")], &[("A", "x y")], true);
+        check("A", &[("A", "x y")], &[("A", "xy")], false);
+        check("A", &[("A", "\"x , y\"")], &[("A", "\"x,y\"")], false);
+    }
+
+    proptest! {
+        #[test]
+        fn a_request_matches_its_own_key(names in prop::collection::vec("[ab]{1,2}", 1..4), values in prop::collection::vec(("[ab]{1,2}", "[x, \"]{0,8}"), 0..5)) {
+            let mut request = Fields::new();
+            for (name, value) in &values {
+                request.push(name.as_bytes(), value.as_bytes());
+            }
+            let vary = Vary::of(&fields(&[("Vary", &names.join(","))]), &request).unwrap();
+            prop_assert!(vary.matches(&request));
+        }
+    }
+}

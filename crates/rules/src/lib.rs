@@ -1,0 +1,19 @@
+//! Decisions as functions of facts and time: who may do what, what may be stored and reused, where a request goes
+//! next, which fields are changed. Compiled from the configuration once; used by `proxy` on every request.
+//!
+//! Nothing here does I/O, reads a clock, starts a task or writes a log.
+
+pub mod access;
+pub mod acl;
+pub mod caching;
+pub mod facts;
+pub mod hops;
+mod plan;
+pub mod rewrite;
+#[cfg(test)]
+mod testing;
+
+pub use access::{AccessList, Answer, Rule};
+pub use acl::Environment;
+pub use facts::{Facts, HopFacts, Question, ReplyFacts};
+pub use plan::{List, Rules};

@@ -1,0 +1,146 @@
+//! Knows the cells of every thread and adds them up.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::histogram::Distribution;
+use crate::{Cells, Counter, Gauge, Histogram};
+
+/// All cells of the program. Cells are never taken out: what an ended thread counted still counts.
+#[derive(Debug, Default)]
+pub struct Registry {
+    cells: Mutex<Vec<Arc<Cells>>>,
+}
+
+impl Registry {
+    /// No cells yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// New cells, for one thread to write.
+    pub fn cells(&self) -> Arc<Cells> {
+        let cells = Arc::new(Cells::new());
+        self.lock().push(Arc::clone(&cells));
+        cells
+    }
+
+    /// A counter's sum.
+    pub fn counter(&self, counter: Counter) -> u64 {
+        self.lock().iter().map(|cells| cells.get(counter)).sum()
+    }
+
+    /// A gauge's sum; 0 where the threads' shares, read one after the other, add up to less.
+    pub fn gauge(&self, gauge: Gauge) -> u64 {
+        let sum: i64 = self.lock().iter().map(|cells| cells.level(gauge)).sum();
+        u64::try_from(sum).unwrap_or(0)
+    }
+
+    /// A histogram over all threads.
+    pub fn histogram(&self, histogram: Histogram) -> Distribution {
+        let mut all = Distribution::new();
+        for cells in self.lock().iter() {
+            cells.add_to(histogram, &mut all);
+        }
+        all
+    }
+
+    /// Everything at (nearly) one moment.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            counters: Counter::ALL.iter().map(|&c| self.counter(c)).collect(),
+            gauges: Gauge::ALL.iter().map(|&g| self.gauge(g)).collect(),
+            histograms: Histogram::ALL.iter().map(|&h| self.histogram(h)).collect(),
+        }
+    }
+
+    /// Every thread's cells, in the order in which they were made.
+    pub fn workers(&self) -> Vec<Arc<Cells>> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Cells>>> {
+        self.cells.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// All numbers at one moment, for rates and listings.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    counters: Vec<u64>,
+    gauges: Vec<u64>,
+    histograms: Vec<Distribution>,
+}
+
+impl Snapshot {
+    /// A counter's sum.
+    #[must_use]
+    pub fn counter(&self, counter: Counter) -> u64 {
+        self.counters.get(counter as usize).copied().unwrap_or(0)
+    }
+
+    /// A gauge's sum.
+    #[must_use]
+    pub fn gauge(&self, gauge: Gauge) -> u64 {
+        self.gauges.get(gauge as usize).copied().unwrap_or(0)
+    }
+
+    /// A histogram over all threads.
+    #[must_use]
+    pub fn histogram(&self, histogram: Histogram) -> Option<&Distribution> {
+        self.histograms.get(histogram as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_registry_adds_up_its_threads() {
+        let registry = Registry::new();
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let cells = registry.cells();
+                std::thread::spawn(move || {
+                    for value in 0..1000 {
+                        cells.count(Counter::ClientRequests);
+                        cells.record(Histogram::ServiceTime, value);
+                        cells.up(Gauge::Transactions);
+                    }
+                })
+            })
+            .collect();
+        for thread in threads {
+            thread.join().expect("the thread only counts");
+        }
+        let all = registry.snapshot();
+        assert_eq!(all.counter(Counter::ClientRequests), 4000);
+        assert_eq!(all.gauge(Gauge::Transactions), 4000);
+        let times = all
+            .histogram(Histogram::ServiceTime)
+            .map(Distribution::count);
+        assert_eq!(times, Some(4000));
+    }
+
+    #[test]
+    fn a_gauge_below_zero_reads_zero() {
+        let registry = Registry::new();
+        registry.cells().down(Gauge::Transactions);
+        assert_eq!(registry.gauge(Gauge::Transactions), 0);
+    }
+
+    #[test]
+    fn rows_have_names_of_their_own() {
+        let mut names: Vec<_> = [crate::COUNTERS, crate::GAUGES, crate::HISTOGRAMS]
+            .concat()
+            .iter()
+            .map(|row| row.name)
+            .collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+        assert_eq!(Counter::Joins.row().name, "joins");
+    }
+}

@@ -1,0 +1,169 @@
+//! The table of every counter, gauge and histogram. Adding one is adding a row; the enum variant,
+//! its cell and its line in every listing follow from it.
+
+/// What a value measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A plain count of things or events.
+    Count,
+    /// Octets.
+    Bytes,
+    /// Millionths of a second.
+    Microseconds,
+}
+
+/// What is known of one counter, gauge or histogram.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Name as in `/metrics`, without the program's prefix.
+    pub name: &'static str,
+    /// Unit of the value.
+    pub unit: Unit,
+    /// One sentence for the reader of `/metrics` and of the generated page.
+    pub help: &'static str,
+}
+
+macro_rules! table {
+    ($(#[$doc:meta])* $kind:ident, $rows:ident; $($variant:ident $name:literal $unit:ident $help:literal;)+) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u16)]
+        pub enum $kind {
+            $(#[doc = $help] $variant,)+
+        }
+
+        impl $kind {
+            /// Every one, in the order of the table.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+            /// How many there are.
+            pub const COUNT: usize = Self::ALL.len();
+
+            /// Name, unit and help.
+            #[must_use]
+            pub fn row(self) -> &'static Row {
+                match self { $(Self::$variant => &const { Row { name: $name, unit: Unit::$unit, help: $help } },)+ }
+            }
+        }
+
+        #[doc = concat!("The rows of [`", stringify!($kind), "`], in order.")]
+        pub const $rows: &[Row] = &[$(Row { name: $name, unit: Unit::$unit, help: $help },)+];
+    };
+}
+
+table! {
+    /// A number that only grows.
+    Counter, COUNTERS;
+
+    // Requests, by what became of them.
+    ClientRequests "client_requests" Count "Requests read from clients, malformed ones included.";
+    HitsMemory "hits_memory" Count "Requests answered from a fresh response in memory.";
+    HitsDisk "hits_disk" Count "Requests answered from a fresh response on disk.";
+    HitsNegative "hits_negative" Count "Requests answered from a stored error response.";
+    HitsRevalidated "hits_revalidated" Count "Requests answered from a stored response that the server confirmed.";
+    HitsStale "hits_stale" Count "Requests answered from a stale response because the server could not be asked.";
+    HitsConditional "hits_conditional" Count "Conditional requests answered 304 or 412 from the cache.";
+    HitBytes "hit_bytes" Bytes "Body and head bytes sent to clients from the cache.";
+    Misses "misses" Count "Requests that had to be sent to a next hop.";
+    Passes "passes" Count "Requests that the cache had no part in.";
+    Denied "denied" Count "Requests refused by an access list.";
+    BadRequests "bad_requests" Count "Requests refused because they could not be understood.";
+    Errors "errors" Count "Requests answered with an error page of ours.";
+    Aborted "aborted" Count "Requests whose client left before the reply was complete.";
+    Tunnels "tunnels" Count "Tunnels opened by CONNECT or Upgrade.";
+    PanicsCaught "panics_caught" Count "Transactions ended by a bug; must stay 0.";
+
+    // Bytes on the wire.
+    ClientBytesIn "client_bytes_in" Bytes "Bytes read from clients.";
+    ClientBytesOut "client_bytes_out" Bytes "Bytes written to clients.";
+    HopBytesIn "hop_bytes_in" Bytes "Bytes read from origins and peers.";
+    HopBytesOut "hop_bytes_out" Bytes "Bytes written to origins and peers.";
+
+    // Client connections.
+    ConnectionsAccepted "connections_accepted" Count "Client connections accepted.";
+    AcceptErrors "accept_errors" Count "Connections that failed while they were accepted.";
+    AcceptPauses "accept_pauses" Count "Times that accepting stopped because descriptors ran out.";
+
+    // Timeouts, by what was waited for.
+    TimeoutsRequest "timeouts_request" Count "Clients that sent no complete request head in time.";
+    TimeoutsIdle "timeouts_idle" Count "Client connections closed after idling between requests.";
+    TimeoutsRead "timeouts_read" Count "Waits for bytes of a next hop that ran out.";
+    TimeoutsWrite "timeouts_write" Count "Writes that made no progress in time.";
+    TimeoutsLifetime "timeouts_lifetime" Count "Client connections that reached their greatest age.";
+    TimeoutsConnect "timeouts_connect" Count "Connection attempts to a next hop that ran out of time.";
+    TimeoutsForward "timeouts_forward" Count "Requests that found no working next hop in time.";
+
+    // Connections to origins and peers.
+    HopRequests "hop_requests" Count "Requests sent to origins and peers.";
+    HopConnects "hop_connects" Count "Connections opened to origins and peers.";
+    HopReuses "hop_reuses" Count "Requests sent on a connection that was already open.";
+    HopConnectFailures "hop_connect_failures" Count "Next hops that could not be connected to.";
+    HopRetries "hop_retries" Count "Requests sent again after a next hop failed.";
+    IdleClosedByPeer "idle_closed_by_peer" Count "Idle connections found closed by the other side.";
+    IdleSurplus "idle_surplus" Count "Idle connections dropped because of bytes that nobody asked for.";
+    IdleExpired "idle_expired" Count "Idle connections closed by their timeout.";
+
+    // DNS.
+    DnsLookups "dns_lookups" Count "Names asked of the name cache.";
+    DnsHits "dns_hits" Count "Names answered by the name cache or the hosts file.";
+    DnsNegativeHits "dns_negative_hits" Count "Names answered by a cached failure.";
+    DnsQueries "dns_queries" Count "Names sent to name servers.";
+    DnsShared "dns_shared" Count "Lookups that waited for a query already under way.";
+    DnsFailures "dns_failures" Count "Names that could not be resolved.";
+    DnsStale "dns_stale" Count "Expired addresses used because the name servers failed.";
+
+    // Fills and those who share them.
+    Fills "fills" Count "Responses that began to arrive into the store.";
+    FillsFailed "fills_failed" Count "Responses that ended before they were complete.";
+    Joins "joins" Count "Requests that read a response while it was still arriving.";
+    Collapsed "collapsed" Count "Requests that waited for another request's response.";
+    CollapsedAlone "collapsed_alone" Count "Requests that waited and then had to go on by themselves.";
+
+    // The log.
+    LogLines "log_lines" Count "Access log lines handed to the writer.";
+    LogLinesLost "log_lines_lost" Count "Access log lines dropped because the writer was behind.";
+
+    // Limits: one row each, counted when the limit bites.
+    LimitRequestHead "limit_request_head" Count "Request heads over request_header_max_size.";
+    LimitReplyHead "limit_reply_head" Count "Response heads over reply_header_max_size.";
+    LimitRequestBody "limit_request_body" Count "Request bodies over request_body_max_size.";
+    LimitReplyBody "limit_reply_body" Count "Response bodies over reply_body_max_size.";
+    LimitFields "limit_fields" Count "Heads with more field lines than allowed.";
+    LimitPipeline "limit_pipeline" Count "Pipelined requests held back by pipeline_prefetch.";
+    LimitInformational "limit_informational" Count "Replies refused for too many 1xx heads.";
+    LimitForwardTries "limit_forward_tries" Count "Requests that used up forward_max_tries.";
+    LimitHopConnections "limit_hop_connections" Count "Next hops passed over because of max-conn.";
+    LimitIdleHop "limit_idle_hop" Count "Idle connections closed because their hop had enough.";
+    LimitIdleTotal "limit_idle_total" Count "Idle connections closed because the worker had enough.";
+    LimitDnsQueries "limit_dns_queries" Count "Names refused because too many queries were under way.";
+    LimitDnsAddresses "limit_dns_addresses" Count "Answers cut to the greatest number of addresses.";
+    LimitVariants "limit_variants" Count "Stored variants dropped because a URL had too many.";
+    LimitClientConnections "limit_client_connections" Count "Connections refused by a limit per client address.";
+}
+
+table! {
+    /// A number that goes up and down; the sum over workers is shown.
+    Gauge, GAUGES;
+
+    ClientConnections "client_connections" Count "Client connections open now.";
+    ClientConnectionsIdle "client_connections_idle" Count "Client connections waiting for a request.";
+    HopConnections "hop_connections" Count "Connections to origins and peers open now.";
+    HopConnectionsIdle "hop_connections_idle" Count "Connections to origins and peers kept for later.";
+    Transactions "transactions" Count "Requests being answered now.";
+    TunnelsOpen "tunnels_open" Count "Tunnels open now.";
+    FillsOpen "fills_open" Count "Responses arriving into the store now.";
+    DnsInFlight "dns_in_flight" Count "Names being resolved now.";
+    AcceptPaused "accept_paused" Count "Listening sockets that wait for descriptors.";
+}
+
+table! {
+    /// A distribution of values.
+    Histogram, HISTOGRAMS;
+
+    ServiceTime "service_time" Microseconds "Time from a request's first byte to the reply's last.";
+    ServiceTimeHit "service_time_hit" Microseconds "The same, for replies from the cache.";
+    ServiceTimeMiss "service_time_miss" Microseconds "The same, for replies from a next hop.";
+    ServiceTimeNotModified "service_time_not_modified" Microseconds "The same, for 304 replies from the cache.";
+    DnsTime "dns_time" Microseconds "Time that name servers took.";
+    ConnectTime "connect_time" Microseconds "Time that connecting to a next hop took.";
+    ReplySize "reply_size" Bytes "Size of replies sent to clients, heads included.";
+}

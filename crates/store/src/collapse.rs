@@ -1,0 +1,287 @@
+//! Requests that meet: the first one for a key fetches it, those that come meanwhile wait for what it finds out.
+//!
+//! | end of a lead | what the waiting get |
+//! | --- | --- |
+//! | [`Slot::insert`], [`Slot::publish`], [`Slot::update`] | the object, maybe still arriving |
+//! | [`Slot::release`] | [`Waited::Released`]: each goes on alone |
+//! | its drop | [`Waited::Failed`]: one of them may lead |
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use hashbrown::HashTable;
+use slab::Slab;
+
+use crate::content::{Filler, Keep, lock};
+use crate::key::KeyRef;
+use crate::object::{Object, Weigh};
+use crate::store::Store;
+
+/// How a request may go on.
+#[derive(Debug)]
+pub enum Begin<M: Weigh> {
+    /// It is stored, or arriving, by now.
+    Found(Arc<Object<M>>),
+    /// Fetch it, and tell what became of it.
+    Lead(Slot<M>),
+    /// Somebody fetches it: wait for what they find out.
+    Join(Waiting<M>),
+}
+
+/// [`Begin`], as the index sees it.
+pub(crate) enum Entrance<M> {
+    Found(Arc<Object<M>>),
+    Lead(Arc<Lead<M>>),
+    Wait(Arc<Lead<M>>, usize),
+    /// Too many wait already.
+    Alone,
+}
+
+/// A fetch that others may wait for.
+pub(crate) struct Lead<M> {
+    hash: u64,
+    key: Box<[u8]>,
+    state: Mutex<State<M>>,
+}
+
+enum State<M> {
+    Open(Slab<Option<Waker>>),
+    Ended(Waited<M>),
+}
+
+/// What came of waiting for another's lead.
+#[derive(Debug)]
+pub enum Waited<M> {
+    /// It found this, which may still be arriving.
+    Object(Arc<Object<M>>),
+    /// What it found isn't to be shared: each goes on alone.
+    Released,
+    /// It failed: somebody else may lead.
+    Failed,
+}
+
+impl<M> Clone for Waited<M> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Object(object) => Self::Object(Arc::clone(object)),
+            Self::Released => Self::Released,
+            Self::Failed => Self::Failed,
+        }
+    }
+}
+
+impl<M> Lead<M> {
+    fn new(key: KeyRef<'_>) -> Arc<Self> {
+        Arc::new(Self {
+            hash: key.hash(),
+            key: key.url().into(),
+            state: Mutex::new(State::Open(Slab::new())),
+        })
+    }
+
+    pub(crate) fn key(&self) -> KeyRef<'_> {
+        KeyRef::with_hash(self.hash, &self.key)
+    }
+
+    fn join(&self, waiters_max: usize) -> Option<usize> {
+        match &mut *lock(&self.state) {
+            State::Open(waiters) if waiters.len() < waiters_max => Some(waiters.insert(None)),
+            State::Open(_) | State::Ended(_) => None,
+        }
+    }
+
+    fn end(&self, outcome: Waited<M>) {
+        let before = std::mem::replace(&mut *lock(&self.state), State::Ended(outcome));
+        if let State::Open(waiters) = before {
+            waiters
+                .into_iter()
+                .filter_map(|(_, waker)| waker)
+                .for_each(Waker::wake);
+        }
+    }
+}
+
+/// The fetches of a shard that others may wait for.
+pub(crate) struct Leads<M>(HashTable<Arc<Lead<M>>>);
+
+impl<M> Default for Leads<M> {
+    fn default() -> Self {
+        Self(HashTable::new())
+    }
+}
+
+impl<M> Leads<M> {
+    /// Joins the fetch of `key`, or begins one.
+    pub(crate) fn enter(&mut self, key: KeyRef<'_>, waiters_max: usize) -> Entrance<M> {
+        if let Some(lead) = self
+            .0
+            .find(key.hash(), |lead| lead.key().url() == key.url())
+        {
+            return match lead.join(waiters_max) {
+                Some(id) => Entrance::Wait(Arc::clone(lead), id),
+                None => Entrance::Alone,
+            };
+        }
+        let lead = Lead::new(key);
+        self.0
+            .insert_unique(key.hash(), Arc::clone(&lead), |lead| lead.hash);
+        Entrance::Lead(lead)
+    }
+
+    pub(crate) fn remove(&mut self, lead: &Arc<Lead<M>>) {
+        if let Ok(entry) = self
+            .0
+            .find_entry(lead.hash, |other| Arc::ptr_eq(other, lead))
+        {
+            entry.remove();
+        }
+    }
+}
+
+/// The right to fill a key. Others may be waiting for it: dropping it sends them on their own way.
+pub struct Slot<M: Weigh> {
+    store: Arc<Store<M>>,
+    lead: Arc<Lead<M>>,
+    /// Whether others can find it, to wait for it.
+    shared: bool,
+}
+
+impl<M: Weigh> Slot<M> {
+    pub(crate) fn shared(store: &Arc<Store<M>>, lead: Arc<Lead<M>>) -> Self {
+        Self {
+            store: Arc::clone(store),
+            lead,
+            shared: true,
+        }
+    }
+
+    pub(crate) fn alone(store: &Arc<Store<M>>, key: KeyRef<'_>) -> Self {
+        Self {
+            store: Arc::clone(store),
+            lead: Lead::new(key),
+            shared: false,
+        }
+    }
+
+    /// The bytes of the key.
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        &self.lead.key
+    }
+
+    /// Stores a complete response; `body` is copied. The object is good for its readers even if the limits forbid storing it.
+    pub fn insert(self, meta: M, body: &[u8]) -> Arc<Object<M>> {
+        let object = self.store.insert(self.lead.key(), meta, body);
+        self.end(Waited::Object(Arc::clone(&object)));
+        object
+    }
+
+    /// Stores a response whose body is arriving. `length`: bytes of the body, if announced.
+    pub fn publish(self, meta: M, length: Option<u64>, keep: Keep) -> (Arc<Object<M>>, Filler<M>) {
+        let key = self.lead.key();
+        let object = self.store.publish(key, meta, length, keep);
+        self.end(Waited::Object(Arc::clone(&object.0)));
+        object
+    }
+
+    /// Gives a stored response new metadata (a 304 arrived).
+    pub fn update(self, old: &Arc<Object<M>>, meta: M) -> Arc<Object<M>> {
+        let object = self.store.update(old, meta);
+        self.end(Waited::Object(Arc::clone(&object)));
+        object
+    }
+
+    /// What arrived isn't to be shared.
+    pub fn release(self) {
+        self.end(Waited::Released);
+    }
+
+    /// Requests that wait for it now.
+    #[must_use]
+    pub fn waiters(&self) -> usize {
+        match &*lock(&self.lead.state) {
+            State::Open(waiters) => waiters.len(),
+            State::Ended(_) => 0,
+        }
+    }
+
+    /// Out of the index first: who comes later finds the object, or leads.
+    fn end(&self, outcome: Waited<M>) {
+        if self.shared {
+            self.store.end_lead(&self.lead);
+        }
+        self.lead.end(outcome);
+    }
+}
+
+impl<M: Weigh> Drop for Slot<M> {
+    fn drop(&mut self) {
+        let ended = matches!(&*lock(&self.lead.state), State::Ended(_));
+        if !ended {
+            self.end(Waited::Failed);
+        }
+    }
+}
+
+/// Waits for the end of another's lead.
+#[must_use = "it waits when it is awaited"]
+pub struct Waiting<M> {
+    lead: Arc<Lead<M>>,
+    id: usize,
+}
+
+impl<M> Waiting<M> {
+    pub(crate) fn new(lead: Arc<Lead<M>>, id: usize) -> Self {
+        Self { lead, id }
+    }
+
+    /// What the lead found, as soon as it is known.
+    pub async fn wait(self) -> Waited<M> {
+        self.await
+    }
+}
+
+impl<M> Future for Waiting<M> {
+    type Output = Waited<M>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *lock(&self.lead.state) {
+            State::Ended(outcome) => Poll::Ready(outcome.clone()),
+            State::Open(waiters) => {
+                if let Some(waker) = waiters.get_mut(self.id) {
+                    *waker = Some(cx.waker().clone());
+                }
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<M> Drop for Waiting<M> {
+    fn drop(&mut self) {
+        let waker = match &mut *lock(&self.lead.state) {
+            State::Open(waiters) => waiters.try_remove(self.id).flatten(),
+            State::Ended(_) => None,
+        };
+        drop(waker);
+    }
+}
+
+impl<M: Weigh> fmt::Debug for Slot<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slot")
+            .field("key", &String::from_utf8_lossy(self.key()))
+            .finish_non_exhaustive()
+    }
+}
+
+impl<M> fmt::Debug for Waiting<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiting")
+            .field("key", &String::from_utf8_lossy(&self.lead.key))
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,429 @@
+//! A body that is arriving: what its filler has brought, where its readers are, and who waits for whom.
+//!
+//! A lock guards it, for as long as it takes to hand over a slice; bytes are copied outside of it.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use slab::Slab;
+use smallvec::SmallVec;
+
+use super::pages::Segment;
+use super::{Charge, Done, Pages, ReadError, WHOLE_BYTES_MAX, charged_bytes, lock};
+use crate::usage::{Counters, count};
+
+/// Wakers to call once the lock is released.
+type Wakers = SmallVec<[Waker; 8]>;
+
+/// A body that is arriving. Shared by its filler and its readers.
+#[derive(Debug)]
+pub struct Fill {
+    length: Option<u64>,
+    received: AtomicU64,
+    /// Set when it is complete and kept: readers then leave the lock alone.
+    done: OnceLock<Done>,
+    counters: Arc<Counters>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Without gaps from `first` to `end`.
+    segments: VecDeque<Segment>,
+    first: u64,
+    end: u64,
+    phase: Phase,
+    /// The window, in bytes, once it is closed to newcomers; until then everything is held.
+    window: Option<u64>,
+    charge: Charge,
+    readers: Slab<Place>,
+    filler: Option<Waiter>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Running,
+    Complete,
+    Cut,
+}
+
+/// Where a reader is, and how to call it when there is more.
+#[derive(Debug)]
+struct Place {
+    at: u64,
+    waker: Option<Waker>,
+}
+
+/// What the filler waits for.
+#[derive(Debug)]
+struct Waiter {
+    waker: Waker,
+    /// The fastest reader to come this near to the end; or, without it, for the last reader to go.
+    gap: Option<u64>,
+}
+
+/// What a reader gets from a fill.
+pub(super) enum Next {
+    Slice(Bytes),
+    Wait,
+    End,
+    Done(Done),
+    Broken(ReadError),
+}
+
+impl Fill {
+    pub(crate) fn new(length: Option<u64>, counters: &Arc<Counters>) -> Arc<Self> {
+        Arc::new(Self {
+            length,
+            received: AtomicU64::new(0),
+            done: OnceLock::new(),
+            counters: Arc::clone(counters),
+            state: Mutex::new(State {
+                segments: VecDeque::new(),
+                first: 0,
+                end: 0,
+                phase: Phase::Running,
+                window: None,
+                charge: Charge::new(counters, 0),
+                readers: Slab::new(),
+                filler: None,
+            }),
+        })
+    }
+
+    /// Bytes of the whole body, if announced, or known by now.
+    #[must_use]
+    pub fn length(&self) -> Option<u64> {
+        self.length.or_else(|| {
+            let complete = lock(&self.state).phase == Phase::Complete;
+            complete.then(|| self.received())
+        })
+    }
+
+    /// Bytes that have arrived.
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.received.load(Relaxed)
+    }
+
+    /// Readers that follow it now.
+    #[must_use]
+    pub fn readers(&self) -> usize {
+        lock(&self.state).readers.len()
+    }
+
+    /// Whether a new reader would get it from the first byte.
+    #[must_use]
+    pub fn is_joinable(&self) -> bool {
+        let state = lock(&self.state);
+        state.window.is_none() && state.phase != Phase::Cut
+    }
+
+    pub(crate) fn held_bytes(&self) -> u64 {
+        match self.done.get() {
+            Some(done) => done.body().held_bytes(),
+            None => lock(&self.state).charge.bytes(),
+        }
+    }
+
+    // The filler's side.
+
+    pub(super) fn announced(&self) -> Option<u64> {
+        self.length
+    }
+
+    pub(super) fn push(&self, bytes: Bytes) {
+        let wakers = {
+            let mut state = lock(&self.state);
+            let start = state.end;
+            let segment = Segment { start, bytes };
+            state.end = segment.end();
+            state.charge.grow(segment.bytes.len() as u64);
+            self.received.store(state.end, Relaxed);
+            state.segments.push_back(segment);
+            state.waiting_readers()
+        };
+        wake(wakers);
+    }
+
+    /// Copies what lies from `start` on into one slice of its own.
+    pub(super) fn merge_from(&self, start: u64) {
+        let parts: Vec<Bytes> = {
+            let state = lock(&self.state);
+            let from = state
+                .segments
+                .partition_point(|segment| segment.start < start);
+            state
+                .segments
+                .range(from..)
+                .map(|segment| segment.bytes.clone())
+                .collect()
+        };
+        let merged = Bytes::from(parts.concat().into_boxed_slice());
+        let mut state = lock(&self.state);
+        let from = state
+            .segments
+            .partition_point(|segment| segment.start < start);
+        // A window may have dropped some of the parts in the meantime; then the rest stays as it is.
+        let same = state
+            .segments
+            .get(from)
+            .is_some_and(|segment| segment.start == start);
+        if same && start + merged.len() as u64 == state.end {
+            state.segments.truncate(from);
+            state.segments.push_back(Segment {
+                start,
+                bytes: merged,
+            });
+        }
+    }
+
+    /// Ready when the fastest reader is at most `gap` bytes behind, or there is none.
+    pub(super) fn poll_ready(&self, gap: u64, cx: &mut Context<'_>) -> Poll<()> {
+        lock(&self.state).poll_filler(Some(gap), cx)
+    }
+
+    pub(super) fn poll_no_readers(&self, cx: &mut Context<'_>) -> Poll<()> {
+        lock(&self.state).poll_filler(None, cx)
+    }
+
+    /// Bytes held; closes the window, or keeps it closed, if they are more than `bytes_max`. True when it closed just now.
+    pub(super) fn close_window_beyond(&self, bytes_max: u64) -> bool {
+        let mut state = lock(&self.state);
+        let closed = state.window.is_some();
+        if !closed && state.charge.bytes() <= bytes_max {
+            return false;
+        }
+        state.window = Some(bytes_max);
+        state.trim();
+        !closed
+    }
+
+    /// The end of a body that is kept.
+    pub(super) fn complete(&self) -> Option<Done> {
+        let (done, wakers) = {
+            let mut state = lock(&self.state);
+            if state.phase != Phase::Running || state.first != 0 {
+                return None;
+            }
+            let done = state.seal(&self.counters);
+            // Under the lock, so that a reader that finds no slice left finds this.
+            let first = self.done.set(done.clone()).is_ok();
+            debug_assert!(first, "a fill is completed once");
+            (done, state.end_as(Phase::Complete))
+        };
+        wake(wakers);
+        Some(done)
+    }
+
+    /// The end of a body that was only shared: what is left goes as its readers go on.
+    pub(super) fn complete_unkept(&self) {
+        let wakers = {
+            let mut state = lock(&self.state);
+            state.window.get_or_insert(u64::MAX);
+            let wakers = state.end_as(Phase::Complete);
+            state.trim();
+            wakers
+        };
+        wake(wakers);
+    }
+
+    /// Ends it before its end; false if it had ended already.
+    pub(super) fn cut(&self) -> bool {
+        let wakers = {
+            let mut state = lock(&self.state);
+            if state.phase != Phase::Running {
+                return false;
+            }
+            state.end_as(Phase::Cut)
+        };
+        count(&self.counters.cuts);
+        wake(wakers);
+        true
+    }
+
+    // The readers' side.
+
+    pub(super) fn join(&self) -> usize {
+        lock(&self.state)
+            .readers
+            .insert(Place { at: 0, waker: None })
+    }
+
+    pub(super) fn leave(&self, reader: usize) {
+        let waker = {
+            let mut state = lock(&self.state);
+            let place = state.readers.try_remove(reader);
+            state.after_progress();
+            drop(place);
+            state.filler_to_wake()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// The next slice for `reader` at `at`, at most up to `end`; it is called when there is more.
+    pub(super) fn next(&self, reader: usize, at: u64, end: u64, cx: &mut Context<'_>) -> Next {
+        if let Some(done) = self.done.get() {
+            return Next::Done(done.clone());
+        }
+        let (next, waker) = {
+            let mut state = lock(&self.state);
+            // It may have completed just before the lock was ours.
+            if let Some(done) = self.done.get() {
+                return Next::Done(done.clone());
+            }
+            let next = state.next(reader, at, end, cx);
+            (next, state.filler_to_wake())
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        if matches!(next, Next::Broken(ReadError::Lost { .. })) {
+            count(&self.counters.readers_lost);
+        }
+        next
+    }
+}
+
+impl State {
+    fn next(&mut self, reader: usize, at: u64, end: u64, cx: &mut Context<'_>) -> Next {
+        if at < self.first {
+            return Next::Broken(ReadError::Lost { at });
+        }
+        if at >= self.end {
+            if let Some(place) = self.readers.get_mut(reader) {
+                place.at = at;
+            }
+            return match self.phase {
+                Phase::Running => {
+                    self.wait(reader, cx);
+                    Next::Wait
+                }
+                Phase::Complete => Next::End,
+                Phase::Cut => Next::Broken(ReadError::Cut),
+            };
+        }
+        let index = self.segments.partition_point(|segment| segment.end() <= at);
+        let Some(segment) = self.segments.get(index) else {
+            return Next::Broken(ReadError::Lost { at });
+        };
+        let slice = segment.slice(at, end);
+        if let Some(place) = self.readers.get_mut(reader) {
+            place.at = at + slice.len() as u64;
+        }
+        self.after_progress();
+        Next::Slice(slice)
+    }
+
+    fn wait(&mut self, reader: usize, cx: &Context<'_>) {
+        if let Some(place) = self.readers.get_mut(reader) {
+            set_waker(&mut place.waker, cx);
+        }
+    }
+
+    fn fastest(&self) -> Option<u64> {
+        self.readers.iter().map(|(_, place)| place.at).max()
+    }
+
+    /// Whether the filler, wanting no more than `gap` bytes ahead of the fastest reader, or no reader, has its wish.
+    fn suits_filler(&self, gap: Option<u64>) -> bool {
+        match (gap, self.fastest()) {
+            (_, None) => true,
+            (Some(gap), Some(fastest)) => self.end.saturating_sub(fastest) <= gap,
+            (None, Some(_)) => false,
+        }
+    }
+
+    fn poll_filler(&mut self, gap: Option<u64>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.suits_filler(gap) {
+            return Poll::Ready(());
+        }
+        // A filler that waits for both is woken by whichever comes first: the nearer wish is kept.
+        let gap = gap.or_else(|| self.filler.as_ref().and_then(|waiter| waiter.gap));
+        let waker = cx.waker().clone();
+        self.filler = Some(Waiter { waker, gap });
+        Poll::Pending
+    }
+
+    fn filler_to_wake(&mut self) -> Option<Waker> {
+        let gap = self.filler.as_ref()?.gap;
+        if self.suits_filler(gap) {
+            return self.filler.take().map(|waiter| waiter.waker);
+        }
+        None
+    }
+
+    fn waiting_readers(&mut self) -> Wakers {
+        self.readers
+            .iter_mut()
+            .filter_map(|(_, place)| place.waker.take())
+            .collect()
+    }
+
+    fn after_progress(&mut self) {
+        if self.window.is_some() {
+            self.trim();
+        }
+    }
+
+    /// Drops what all readers have read, and what exceeds the window: a reader still there is lost.
+    fn trim(&mut self) {
+        let Some(window) = self.window else { return };
+        loop {
+            let first = self.first;
+            // A reader that is lost already holds nothing back.
+            let behind = self
+                .readers
+                .iter()
+                .map(|(_, place)| place.at)
+                .filter(|&at| at >= first);
+            let slowest = behind.min().unwrap_or(self.end);
+            let Some(front) = self.segments.front() else {
+                return;
+            };
+            if front.end() > slowest && self.charge.bytes() <= window {
+                return;
+            }
+            self.first = front.end();
+            let bytes = front.bytes.len() as u64;
+            self.charge.shrink(bytes);
+            self.segments.pop_front();
+        }
+    }
+
+    fn end_as(&mut self, phase: Phase) -> Wakers {
+        self.phase = phase;
+        self.waiting_readers()
+    }
+
+    /// Takes the slices for a complete body: one slice if it is small.
+    fn seal(&mut self, counters: &Arc<Counters>) -> Done {
+        let segments = std::mem::take(&mut self.segments);
+        let charge = self.charge.take();
+        if self.end > WHOLE_BYTES_MAX as u64 {
+            let segments = segments.into_iter().collect();
+            return Done::Pages(Arc::new(Pages::new(segments, charge)));
+        }
+        let slices: Vec<Bytes> = segments.into_iter().map(|segment| segment.bytes).collect();
+        drop(charge);
+        Done::Whole(charged_bytes(slices.concat().into_boxed_slice(), counters))
+    }
+}
+
+fn set_waker(place: &mut Option<Waker>, cx: &Context<'_>) {
+    match place {
+        Some(waker) => waker.clone_from(cx.waker()),
+        None => *place = Some(cx.waker().clone()),
+    }
+}
+
+fn wake(wakers: Wakers) {
+    for waker in wakers {
+        waker.wake();
+    }
+}

@@ -1,0 +1,304 @@
+//! The writer of a body that is arriving: copies what it gets into pages, so that a small slice never keeps a large
+//! receive buffer alive, or lets the owner receive right into a page.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::buf::Limit;
+use bytes::{BufMut, BytesMut};
+
+use super::Fill;
+use crate::object::{Object, Weigh};
+use crate::store::Store;
+use crate::usage::count;
+
+/// The largest page; the first ones of a body of unknown length are smaller.
+const PAGE_BYTES_MAX: usize = 256 << 10;
+/// The first page of a body of unknown length.
+const PAGE_BYTES_MIN: usize = 8 << 10;
+/// A page that came in more slices than this is copied into one when it is full.
+const PAGE_SLICES_MAX: usize = 8;
+
+/// What becomes of a body once it has been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// It is stored, if it turns out to be within the limits.
+    Store,
+    /// It is only shared with those who ask while it arrives.
+    ShareOnly,
+}
+
+/// More bytes than announced. None of those given with it was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the body is longer than the {announced} bytes announced")]
+pub struct Overflow {
+    /// Bytes announced.
+    pub announced: u64,
+}
+
+/// Fewer bytes than announced; the fill counts as cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the body ended after {received} of {announced} bytes")]
+pub struct Short {
+    /// Bytes received.
+    pub received: u64,
+    /// Bytes announced.
+    pub announced: u64,
+}
+
+/// The writer of a body. Dropping it before [`Filler::finish`] cuts the body.
+#[derive(Debug)]
+pub struct Filler<M: Weigh> {
+    store: Arc<Store<M>>,
+    object: Arc<Object<M>>,
+    fill: Arc<Fill>,
+    keep: Keep,
+    page: BytesMut,
+    /// Offset of the page's first byte in the body, and the slices that it came in so far.
+    page_start: u64,
+    page_slices: usize,
+}
+
+impl<M: Weigh> Filler<M> {
+    pub(crate) fn new(
+        store: Arc<Store<M>>,
+        object: Arc<Object<M>>,
+        fill: Arc<Fill>,
+        keep: Keep,
+    ) -> Self {
+        Self {
+            store,
+            object,
+            fill,
+            keep,
+            page: BytesMut::new(),
+            page_start: 0,
+            page_slices: 0,
+        }
+    }
+
+    /// The object being filled.
+    #[must_use]
+    pub fn object(&self) -> &Arc<Object<M>> {
+        &self.object
+    }
+
+    /// Bytes received so far.
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.fill.received()
+    }
+
+    /// Bytes announced.
+    #[must_use]
+    pub fn length(&self) -> Option<u64> {
+        self.fill.announced()
+    }
+
+    /// Readers that follow it now.
+    #[must_use]
+    pub fn readers(&self) -> usize {
+        self.fill.readers()
+    }
+
+    /// What will become of it. A body that outgrows the limits changes to [`Keep::ShareOnly`] by itself.
+    #[must_use]
+    pub fn keep(&self) -> Keep {
+        self.keep
+    }
+
+    /// Adds `data`.
+    ///
+    /// # Errors
+    /// When it is more than announced; nothing is added then.
+    pub fn append(&mut self, data: &[u8]) -> Result<(), Overflow> {
+        let left = self.left();
+        if data.len() as u64 > left {
+            let announced = self.fill.announced().unwrap_or(u64::MAX);
+            return Err(Overflow { announced });
+        }
+        let mut data = data;
+        while !data.is_empty() {
+            let room = self.room_for(data.len());
+            let (now, later) = data.split_at(room.min(data.len()));
+            self.page.extend_from_slice(now);
+            self.commit();
+            data = later;
+        }
+        Ok(())
+    }
+
+    /// Room in the current page to receive into, never more than is still announced; empty when nothing is.
+    /// What was put there counts once [`Filler::commit`] is called.
+    pub fn room(&mut self) -> Limit<&mut BytesMut> {
+        let room = if self.left() == 0 {
+            0
+        } else {
+            self.room_for(PAGE_BYTES_MIN)
+        };
+        (&mut self.page).limit(room)
+    }
+
+    /// Shows the readers what was put into [`Filler::room`]; returns how many bytes that were.
+    pub fn commit(&mut self) -> usize {
+        let slice = self.page.split().freeze();
+        let bytes = slice.len();
+        if bytes == 0 {
+            return 0;
+        }
+        self.fill.push(slice);
+        self.page_slices += 1;
+        if self.page_room() == 0 {
+            self.end_page();
+        }
+        self.settle();
+        bytes
+    }
+
+    /// Ready when more may be received: the fastest reader is near enough, or there is no reader.
+    /// A body that will be stored waits only if a gap is configured for that.
+    pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let options = self.store.options();
+        let gap = match self.keep {
+            Keep::Store => options.store_gap_bytes_max,
+            Keep::ShareOnly => options.gap_bytes_max,
+        };
+        if gap == u64::MAX {
+            return Poll::Ready(());
+        }
+        self.fill.poll_ready(gap, cx)
+    }
+
+    /// Waits until more may be received, as [`Filler::poll_ready`].
+    pub async fn ready(&mut self) {
+        poll_fn(|cx| self.poll_ready(cx)).await;
+    }
+
+    /// Ready when nobody reads it; also before the first reader came.
+    pub fn poll_all_readers_gone(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.fill.poll_no_readers(cx)
+    }
+
+    /// Waits until nobody reads it.
+    pub async fn all_readers_gone(&mut self) {
+        poll_fn(|cx| self.poll_all_readers_gone(cx)).await;
+    }
+
+    /// The body is complete. It is now stored, if it is to be kept.
+    ///
+    /// # Errors
+    /// When it is shorter than announced; it is cut then.
+    pub fn finish(mut self) -> Result<Arc<Object<M>>, Short> {
+        let received = self.received();
+        if let Some(announced) = self
+            .fill
+            .announced()
+            .filter(|&announced| announced > received)
+        {
+            return Err(Short {
+                received,
+                announced,
+            });
+        }
+        match self.keep {
+            Keep::Store => self.finish_stored(),
+            Keep::ShareOnly => {
+                self.fill.complete_unkept();
+                self.store.unkept(&self.object);
+            }
+        }
+        Ok(Arc::clone(&self.object))
+    }
+
+    /// Cuts the body: its readers get an error after the last byte.
+    pub fn fail(self) {
+        drop(self);
+    }
+
+    fn finish_stored(&mut self) {
+        // The unused rest of the last page would be held as long as the body.
+        let used = self.received() - self.page_start;
+        let wasteful = self.page_room() as u64 > used / 8;
+        if used > 0 && (wasteful || self.page_slices > PAGE_SLICES_MAX) {
+            self.fill.merge_from(self.page_start);
+        }
+        if let Some(done) = self.fill.complete() {
+            self.object.complete(done);
+            self.store.completed(&self.object);
+        }
+    }
+
+    fn left(&self) -> u64 {
+        match self.fill.announced() {
+            Some(announced) => announced.saturating_sub(self.received()),
+            None => u64::MAX,
+        }
+    }
+
+    fn page_room(&self) -> usize {
+        self.page.capacity() - self.page.len()
+    }
+
+    /// Room in the page, a new one if it is full.
+    fn room_for(&mut self, wanted: usize) -> usize {
+        if self.page_room() == 0 {
+            self.page = BytesMut::with_capacity(self.next_page_bytes(wanted));
+        }
+        let left = usize::try_from(self.left()).unwrap_or(usize::MAX);
+        self.page_room().min(left)
+    }
+
+    /// As large as what is announced still needs; else as much again as has arrived.
+    fn next_page_bytes(&self, wanted: usize) -> usize {
+        let bytes = match self.fill.announced() {
+            Some(_) => usize::try_from(self.left()).unwrap_or(usize::MAX),
+            None => {
+                let received = usize::try_from(self.received()).unwrap_or(usize::MAX);
+                received.max(wanted).max(PAGE_BYTES_MIN)
+            }
+        };
+        bytes.min(PAGE_BYTES_MAX)
+    }
+
+    fn end_page(&mut self) {
+        if self.page_slices > PAGE_SLICES_MAX {
+            self.fill.merge_from(self.page_start);
+        }
+        self.page = BytesMut::new();
+        self.page_start = self.received();
+        self.page_slices = 0;
+    }
+
+    /// Keeps the limits after growth.
+    fn settle(&mut self) {
+        let roomy = self.store.make_room();
+        let options = self.store.options();
+        if self.keep == Keep::Store && (!roomy || self.received() > options.object_bytes_max) {
+            self.keep = Keep::ShareOnly;
+            count(&self.store.counters().refusals);
+        }
+        if self.keep == Keep::Store {
+            return;
+        }
+        // At least two gaps, so that the fastest reader, at most one behind, is never lost.
+        let narrow = options.gap_bytes_max.saturating_mul(2);
+        let window = if roomy {
+            options.join_bytes_max.max(narrow)
+        } else {
+            narrow
+        };
+        if self.fill.close_window_beyond(window) {
+            count(&self.store.counters().windows_closed);
+            self.store.unkept(&self.object);
+        }
+    }
+}
+
+impl<M: Weigh> Drop for Filler<M> {
+    fn drop(&mut self) {
+        if self.fill.cut() {
+            self.store.unlink(&self.object);
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Stored responses: one memory cache shared by all workers; a place for disk volumes behind it.
+//!
+//! The store knows no HTTP. It keeps what its owner calls a response (`M`, see [`Weigh`]) and a body under a key, tells
+//! requests for the same key of each other ([`Store::begin`]), and lets any number of readers follow a body while it arrives.
+//!
+//! | folder | holds |
+//! | --- | --- |
+//! | [`store`](Store) | what the proxy calls: find, begin, update, remove, usage |
+//! | `memory/` | the index: shards, replacement policies, ghosts, eviction |
+//! | `content/` | bodies: whole, in pages, or still arriving; their writer and readers |
+//! | `collapse` | the right to fill a key, and those who wait for it |
+
+mod collapse;
+mod content;
+mod key;
+mod memory;
+mod object;
+mod options;
+mod store;
+mod usage;
+
+#[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "sizes in tests are small")]
+mod tests;
+
+pub use collapse::{Begin, Slot, Waited, Waiting};
+pub use content::{Body, Fill, Filler, Keep, Overflow, Pages, ReadError, Reader, Short};
+pub use key::KeyRef;
+pub use object::{Object, Weigh};
+pub use options::{Options, Policy};
+pub use store::Store;
+pub use usage::Usage;

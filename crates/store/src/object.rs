@@ -1,0 +1,220 @@
+//! A stored response: the owner's metadata, the key, and the body in whatever state it is.
+
+use std::fmt;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use bytes::Bytes;
+
+use crate::content::{Body, Done, Fill, Reader, charged_bytes, lock};
+use crate::key::KeyRef;
+use crate::usage::{Counters, count};
+
+/// What the store must know of the owner's metadata.
+pub trait Weigh: Send + Sync + 'static {
+    /// Bytes of memory beside the body and the key: head, fields, their allocations.
+    fn weight_bytes(&self) -> usize;
+
+    /// Whether this response, when it has arrived under the same key, takes the place of `older`.
+    /// The default fits responses without variants.
+    fn supersedes(&self, _older: &Self) -> bool {
+        true
+    }
+}
+
+/// A stored response. Whoever uses its bytes keeps the `Arc`: that is how the bytes are counted.
+pub struct Object<M> {
+    /// What the owner knows of the response.
+    pub meta: M,
+    content: Content,
+    counters: Arc<Counters>,
+    /// Charged by the object itself: metadata, and the key if it lies apart.
+    own_bytes: u32,
+    key_bytes: u32,
+}
+
+/// The usual small object pays for its bytes only; what changes while it arrives lies aside.
+enum Content {
+    /// The key and the body in one block: a lookup compares the key, and its reader goes on to the body.
+    Whole(Bytes),
+    Late(Box<Late>),
+}
+
+/// A body that arrived piece by piece.
+struct Late {
+    key: Box<[u8]>,
+    /// Set once, when the body is complete; the fill is then let go.
+    done: OnceLock<Done>,
+    fill: Mutex<Option<Arc<Fill>>>,
+}
+
+impl<M: Weigh> Object<M> {
+    pub(crate) fn whole(
+        key: KeyRef<'_>,
+        meta: M,
+        body: &[u8],
+        counters: &Arc<Counters>,
+    ) -> Arc<Self> {
+        let block = [key.url(), body].concat().into_boxed_slice();
+        let content = Content::Whole(charged_bytes(block, counters));
+        Self::new(meta, content, key.url().len(), counters)
+    }
+
+    pub(crate) fn filling(
+        key: KeyRef<'_>,
+        meta: M,
+        fill: Arc<Fill>,
+        counters: &Arc<Counters>,
+    ) -> Arc<Self> {
+        let late = Late {
+            key: key.url().into(),
+            done: OnceLock::new(),
+            fill: Mutex::new(Some(fill)),
+        };
+        Self::new(
+            meta,
+            Content::Late(Box::new(late)),
+            key.url().len(),
+            counters,
+        )
+    }
+
+    /// The same body under new metadata.
+    pub(crate) fn renewed(&self, meta: M) -> Arc<Self> {
+        let content = match &self.content {
+            Content::Whole(block) => Content::Whole(block.clone()),
+            Content::Late(late) => Content::Late(Box::new(late.share())),
+        };
+        Self::new(meta, content, self.key().len(), &self.counters)
+    }
+
+    fn new(meta: M, content: Content, key_bytes: usize, counters: &Arc<Counters>) -> Arc<Self> {
+        let apart = match &content {
+            Content::Whole(_) => 0,
+            Content::Late(late) => late.key.len(),
+        };
+        let own_bytes = u32::try_from(meta.weight_bytes() + apart).unwrap_or(u32::MAX);
+        counters.charge(u64::from(own_bytes));
+        count(&counters.objects_alive);
+        Arc::new(Self {
+            meta,
+            content,
+            counters: Arc::clone(counters),
+            own_bytes,
+            key_bytes: u32::try_from(key_bytes).unwrap_or(u32::MAX),
+        })
+    }
+}
+
+impl<M> Object<M> {
+    /// The bytes of the key.
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        match &self.content {
+            Content::Whole(block) => block.get(..self.key_bytes as usize).unwrap_or_default(),
+            Content::Late(late) => &late.key,
+        }
+    }
+
+    /// The body as it is now. Takes no lock once the body is complete.
+    #[must_use]
+    pub fn body(&self) -> Body {
+        match &self.content {
+            Content::Whole(block) => Body::Whole(block.slice(self.key_bytes as usize..)),
+            Content::Late(late) => late.body(),
+        }
+    }
+
+    /// A reader from the first byte, which follows the body if it is still arriving.
+    #[must_use]
+    pub fn reader(&self) -> Reader {
+        self.body().reader()
+    }
+
+    /// Bytes of the body, if known: always once it is complete.
+    #[must_use]
+    pub fn length(&self) -> Option<u64> {
+        match &self.content {
+            Content::Whole(block) => Some(block.len() as u64 - u64::from(self.key_bytes)),
+            Content::Late(late) => late.body().length(),
+        }
+    }
+
+    /// Whether all of the body is here.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        match &self.content {
+            Content::Whole(_) => true,
+            Content::Late(late) => late.done.get().is_some(),
+        }
+    }
+
+    /// Bytes that this object accounts for: key, metadata and the body as far as it is here.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        let body = match &self.content {
+            Content::Whole(block) => block.len() as u64,
+            Content::Late(late) => late.body().held_bytes(),
+        };
+        u64::from(self.own_bytes) + body
+    }
+
+    /// The size that counts for its rank.
+    pub(crate) fn rank_bytes(&self) -> u64 {
+        let bytes = match &self.content {
+            Content::Whole(block) => block.len() as u64,
+            Content::Late(late) => late.body().length().unwrap_or(0),
+        };
+        u64::from(self.own_bytes) + bytes
+    }
+
+    pub(crate) fn complete(&self, done: Done) {
+        if let Content::Late(late) = &self.content {
+            // Set before the fill is let go: a reader finds one or the other.
+            let first = late.done.set(done).is_ok();
+            debug_assert!(first, "a body is completed once");
+            let fill = lock(&late.fill).take();
+            drop(fill);
+        }
+    }
+}
+
+impl Late {
+    fn share(&self) -> Self {
+        let fill = lock(&self.fill).clone();
+        Self {
+            key: self.key.clone(),
+            done: self.done.clone(),
+            fill: Mutex::new(fill),
+        }
+    }
+
+    fn body(&self) -> Body {
+        if let Some(done) = self.done.get() {
+            return done.body();
+        }
+        let fill = lock(&self.fill).clone();
+        match (fill, self.done.get()) {
+            (Some(fill), _) => Body::Filling(fill),
+            (None, Some(done)) => done.body(),
+            (None, None) => Body::Whole(Bytes::new()),
+        }
+    }
+}
+
+impl<M> Drop for Object<M> {
+    fn drop(&mut self) {
+        self.counters.release(u64::from(self.own_bytes));
+        self.counters.objects_alive.fetch_sub(1, Relaxed);
+    }
+}
+
+impl<M: fmt::Debug> fmt::Debug for Object<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Object")
+            .field("key", &String::from_utf8_lossy(self.key()))
+            .field("meta", &self.meta)
+            .field("complete", &self.is_complete())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,53 @@
+//! Limits and policy of the store, given by the program at start.
+
+/// Which stored response goes first when memory is short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// Least recently used; Squid's `lru`.
+    Lru,
+    /// Least recently used; Squid's `heap LRU`. The same order as [`Policy::Lru`].
+    HeapLru,
+    /// Greedy-dual size frequency: age + uses / size. Best for object hits.
+    HeapGdsf,
+    /// Least frequently used with dynamic aging: age + uses. Best for byte hits among the heaps.
+    HeapLfuda,
+    /// age + uses / size^0.75, where uses are remembered for a while after eviction.
+    #[default]
+    Default,
+}
+
+/// Limits of a [`Store`](crate::Store).
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Bytes of keys, metadata and bodies, those still arriving included.
+    pub memory_bytes_max: u64,
+    /// The largest body that is kept after it has been read; larger ones are only shared while they arrive.
+    pub object_bytes_max: u64,
+    /// The order of eviction.
+    pub policy: Policy,
+    /// Bytes held of a body that is only shared, before newcomers can't join any more.
+    pub join_bytes_max: u64,
+    /// How far a body that is only shared may be received ahead of its fastest reader, in bytes.
+    pub gap_bytes_max: u64,
+    /// The same for a body that will be kept. `u64::MAX`: the origin is never held back.
+    pub store_gap_bytes_max: u64,
+    /// Responses under one key (Vary); beyond it the least useful one goes.
+    pub variants_max: usize,
+    /// Requests waiting for one leader; those beyond go on by themselves.
+    pub waiters_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            memory_bytes_max: 256 << 20,
+            object_bytes_max: 512 << 10,
+            policy: Policy::default(),
+            join_bytes_max: 32 << 20,
+            gap_bytes_max: 1 << 20,
+            store_gap_bytes_max: u64::MAX,
+            variants_max: 64,
+            waiters_max: 65_536,
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! What the proxy calls. One store is shared by all workers.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::collapse::{Begin, Entrance, Lead, Slot, Waiting};
+use crate::content::{Fill, Filler, Keep};
+use crate::key::KeyRef;
+use crate::memory::{Eviction, Index};
+use crate::object::{Object, Weigh};
+use crate::options::Options;
+use crate::usage::{Counters, Usage, count};
+
+/// Victims in use that are spared in one go.
+const SPARED_MAX: usize = 64;
+/// Objects in use that are evicted in one go beyond those; then a newcomer is refused.
+const IN_USE_EVICTED_MAX: usize = 16;
+
+/// The store: responses by key, in memory.
+pub struct Store<M: Weigh> {
+    index: Index<M>,
+    options: Options,
+    memory_bytes_max: AtomicU64,
+    counters: Arc<Counters>,
+}
+
+impl<M: Weigh> Store<M> {
+    /// An empty store.
+    #[must_use]
+    pub fn new(options: Options) -> Arc<Self> {
+        Arc::new(Self {
+            index: Index::new(options.policy),
+            memory_bytes_max: AtomicU64::new(options.memory_bytes_max),
+            options,
+            counters: Arc::default(),
+        })
+    }
+
+    /// The newest variant of `key` that `matches`; counts as a use of it. It may still be arriving.
+    ///
+    /// `matches` is called under the lock of a shard: it only compares.
+    pub fn find(&self, key: KeyRef<'_>, matches: impl FnMut(&M) -> bool) -> Option<Arc<Object<M>>> {
+        self.index.find(key, matches)
+    }
+
+    /// After a miss: who leads, who joins. With `collapse`, one request at a time leads, and `matches` is asked again,
+    /// in one step with it, so that nobody leads who could have joined. Without, the request always leads, alone.
+    pub fn begin(
+        self: &Arc<Self>,
+        key: KeyRef<'_>,
+        collapse: bool,
+        matches: impl FnMut(&M) -> bool,
+    ) -> Begin<M> {
+        if !collapse {
+            return Begin::Lead(Slot::alone(self, key));
+        }
+        match self
+            .index
+            .find_or_lead(key, matches, self.options.waiters_max)
+        {
+            Entrance::Found(object) => Begin::Found(object),
+            Entrance::Lead(lead) => Begin::Lead(Slot::shared(self, lead)),
+            Entrance::Wait(lead, id) => {
+                count(&self.counters.waits);
+                Begin::Join(Waiting::new(lead, id))
+            }
+            Entrance::Alone => {
+                count(&self.counters.waits_refused);
+                Begin::Lead(Slot::alone(self, key))
+            }
+        }
+    }
+
+    /// Gives `old` new metadata: a new object with the same body, in its place. If `old` was evicted meanwhile, it comes back.
+    pub fn update(&self, old: &Arc<Object<M>>, meta: M) -> Arc<Object<M>> {
+        let object = old.renewed(meta);
+        let key = KeyRef::new(object.key());
+        if !object.is_complete() {
+            return object;
+        }
+        let renewed = self.index.renew(key, old, &object);
+        if renewed.is_none() {
+            self.link(key, &object);
+        }
+        drop(renewed);
+        self.make_room();
+        object
+    }
+
+    /// Removes all variants of `key`; returns how many there were. Who reads them, goes on.
+    pub fn remove(&self, key: KeyRef<'_>) -> usize {
+        self.index.remove_if(key, |_| true).len()
+    }
+
+    /// Removes this object; false if it wasn't there.
+    pub fn remove_object(&self, object: &Arc<Object<M>>) -> bool {
+        let key = KeyRef::new(object.key());
+        !self
+            .index
+            .remove_if(key, |other| Arc::ptr_eq(other, object))
+            .is_empty()
+    }
+
+    /// Removes everything; returns how many objects there were.
+    pub fn purge(&self) -> usize {
+        self.index.clear()
+    }
+
+    /// Shows every object, those arriving included, in no order. Objects that come or go meanwhile may be missed.
+    pub fn for_each(&self, show: impl FnMut(&Arc<Object<M>>)) {
+        self.index.for_each(show);
+    }
+
+    /// The figures of the store. Locks each shard for a moment.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let counters = &self.counters;
+        let mut usage = Usage {
+            bytes: counters.bytes(),
+            bytes_max: self.memory_bytes_max.load(Relaxed),
+            objects_alive: counters.objects_alive.load(Relaxed),
+            evictions: counters.evictions.load(Relaxed),
+            variant_evictions: counters.variant_evictions.load(Relaxed),
+            spared: counters.spared.load(Relaxed),
+            refusals: counters.refusals.load(Relaxed),
+            cuts: counters.cuts.load(Relaxed),
+            windows_closed: counters.windows_closed.load(Relaxed),
+            readers_lost: counters.readers_lost.load(Relaxed),
+            waits: counters.waits.load(Relaxed),
+            waits_refused: counters.waits_refused.load(Relaxed),
+            ..Usage::default()
+        };
+        self.index.add_usage(&mut usage);
+        usage
+    }
+
+    /// The options it was made with; the memory limit may have changed since.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Changes the memory limit, and evicts what is then too much.
+    pub fn set_memory_bytes_max(&self, bytes: u64) {
+        self.memory_bytes_max.store(bytes, Relaxed);
+        self.make_room();
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    pub(crate) fn end_lead(&self, lead: &Arc<Lead<M>>) {
+        self.index.end_lead(lead);
+    }
+
+    pub(crate) fn insert(&self, key: KeyRef<'_>, meta: M, body: &[u8]) -> Arc<Object<M>> {
+        let object = Object::whole(key, meta, body, &self.counters);
+        self.link(key, &object);
+        object
+    }
+
+    pub(crate) fn publish(
+        self: &Arc<Self>,
+        key: KeyRef<'_>,
+        meta: M,
+        length: Option<u64>,
+        keep: Keep,
+    ) -> (Arc<Object<M>>, Filler<M>) {
+        let too_large = length.is_some_and(|length| length > self.options.object_bytes_max);
+        let keep = if too_large { Keep::ShareOnly } else { keep };
+        let fill = Fill::new(length, &self.counters);
+        let object = Object::filling(key, meta, Arc::clone(&fill), &self.counters);
+        drop(self.index.link(key, &object));
+        self.limit_variants(key);
+        self.make_room();
+        let filler = Filler::new(Arc::clone(self), Arc::clone(&object), fill, keep);
+        (object, filler)
+    }
+
+    pub(crate) fn completed(&self, object: &Arc<Object<M>>) {
+        drop(self.index.completed(object));
+        if !self.make_room() {
+            count(&self.counters.refusals);
+            self.unlink(object);
+        }
+    }
+
+    /// The end of a fill that isn't kept: it goes, and so does what it supersedes.
+    pub(crate) fn unkept(&self, object: &Arc<Object<M>>) {
+        drop(self.index.remove_unkept(object));
+    }
+
+    pub(crate) fn unlink(&self, object: &Arc<Object<M>>) {
+        self.remove_object(object);
+    }
+
+    /// Evicts until the limit is kept; false if that can't be.
+    ///
+    /// The eviction of an object in use frees nothing yet, and it will likely be asked for again, so some are spared.
+    pub(crate) fn make_room(&self) -> bool {
+        if self.counters.bytes() <= self.memory_bytes_max.load(Relaxed) {
+            return true;
+        }
+        let mut spared = Vec::new();
+        let mut in_use = 0;
+        while self.counters.bytes() > self.memory_bytes_max.load(Relaxed)
+            && in_use < IN_USE_EVICTED_MAX
+        {
+            match self.index.evict(spared.len() < SPARED_MAX) {
+                Eviction::Evicted(removed) => {
+                    self.counters
+                        .evictions
+                        .fetch_add(removed.len() as u64, Relaxed);
+                    in_use += removed
+                        .iter()
+                        .filter(|object| Arc::strong_count(object) > 1)
+                        .count();
+                }
+                Eviction::Spared(object) => spared.push(object),
+                Eviction::Nothing => break,
+            }
+        }
+        self.counters.spared.fetch_add(spared.len() as u64, Relaxed);
+        for object in &spared {
+            self.index.unpark(object);
+        }
+        self.counters.bytes() <= self.memory_bytes_max.load(Relaxed)
+    }
+
+    /// Indexes a complete object, within the limits.
+    fn link(&self, key: KeyRef<'_>, object: &Arc<Object<M>>) {
+        let body_bytes = object.length().unwrap_or(u64::MAX);
+        let fits = body_bytes <= self.options.object_bytes_max
+            && object.held_bytes() <= self.memory_bytes_max.load(Relaxed);
+        if !fits || !self.make_room() {
+            count(&self.counters.refusals);
+            // What it supersedes is out of date all the same.
+            drop(self.index.remove_superseded(key, object));
+            return;
+        }
+        drop(self.index.link(key, object));
+        self.limit_variants(key);
+    }
+
+    fn limit_variants(&self, key: KeyRef<'_>) {
+        let removed = self.index.limit_variants(key, self.options.variants_max);
+        self.counters
+            .variant_evictions
+            .fetch_add(removed.len() as u64, Relaxed);
+    }
+}
+
+impl<M: Weigh> fmt::Debug for Store<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store")
+            .field("usage", &self.usage())
+            .finish_non_exhaustive()
+    }
+}

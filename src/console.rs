@@ -1,0 +1,32 @@
+//! Lines on standard error, stamped as Squid stamps them: what scripts read before there is a log.
+
+use std::fmt::Display;
+use std::io::Write as _;
+
+use jiff::{Timestamp, tz::TimeZone};
+
+/// `2026/11/20 10:00:00`, in local time.
+pub(crate) fn stamp(zone: &TimeZone) -> String {
+    let now = Timestamp::now().to_zoned(zone.clone());
+    now.strftime("%Y/%m/%d %H:%M:%S").to_string()
+}
+
+/// Writes a stamped line.
+pub(crate) fn say(text: impl Display) {
+    plain(format_args!("{}| {text}", stamp(&TimeZone::system())));
+}
+
+/// Writes a line as it is. Nobody may be reading it: that is no reason to stop.
+pub(crate) fn plain(text: impl Display) {
+    drop(writeln!(std::io::stderr(), "{text}"));
+}
+
+/// Says why the program can't go on, in the words that monitoring looks for.
+pub(crate) fn fatal(error: &anyhow::Error) {
+    tracing::error!("FATAL: {error:#}");
+    say(format_args!("FATAL: {error:#}"));
+    say(format_args!(
+        "Squall Cache (Version {}): Terminated abnormally.",
+        crate::version::OURS
+    ));
+}

@@ -1,0 +1,75 @@
+//! Gives up root's rights, for good, once the ports are bound.
+
+use anyhow::{Context as _, bail};
+use config::Config;
+use nix::unistd::{Gid, Group, Uid, User, initgroups, setgid, setgroups, setuid};
+
+/// Who we become when the configuration doesn't say: the first that exists.
+const USUAL_USERS: [&str; 3] = ["proxy", "squid", "nobody"];
+
+/// Becomes `cache_effective_user`. Does nothing when we are not root.
+pub(crate) fn give_up(config: &Config) -> anyhow::Result<()> {
+    if !Uid::effective().is_root() {
+        return Ok(());
+    }
+    let user = user(config.cache_effective_user.as_deref())?;
+    if user.uid.is_root() {
+        return Ok(());
+    }
+    let name = std::ffi::CString::new(user.name.as_str())?;
+    match config.cache_effective_group.as_deref() {
+        Some(group) => {
+            let gid = group_id(group)?;
+            setgroups(&[gid]).context("cannot set the groups")?;
+            setgid(gid).context("cannot change the group")?;
+        }
+        None => {
+            initgroups(&name, user.gid).context("cannot set the groups")?;
+            setgid(user.gid).context("cannot change the group")?;
+        }
+    }
+    setuid(user.uid).with_context(|| format!("cannot become user {}", user.name))
+}
+
+/// The name of the user that we run as, for messages.
+pub(crate) fn user_name() -> String {
+    let uid = Uid::effective();
+    match User::from_uid(uid) {
+        Ok(Some(user)) => user.name,
+        _ => uid.to_string(),
+    }
+}
+
+fn user(asked: Option<&str>) -> anyhow::Result<User> {
+    if let Some(name) = asked {
+        let found = User::from_name(name).context("cannot read the users")?;
+        return found.with_context(|| {
+            format!("getpwnam failed to find userid for effective user '{name}'")
+        });
+    }
+    for name in USUAL_USERS {
+        if let Ok(Some(user)) = User::from_name(name) {
+            return Ok(user);
+        }
+    }
+    bail!("Don't run Squall as root, set 'cache_effective_user'!")
+}
+
+fn group_id(name: &str) -> anyhow::Result<Gid> {
+    let found = Group::from_name(name).context("cannot read the groups")?;
+    let group = found
+        .with_context(|| format!("getgrnam failed to find groupid for effective group '{name}'"))?;
+    Ok(group.gid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_that_does_not_exist_is_named() {
+        let error = user(Some("no-such-user")).unwrap_err();
+        assert!(error.to_string().contains("effective user 'no-such-user'"));
+        assert_eq!(user(Some("root")).unwrap().uid, Uid::from_raw(0));
+    }
+}

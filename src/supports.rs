@@ -1,0 +1,149 @@
+//! From directives to the plain options of the supports: store, resolver, and what compiling
+//! rules needs from the system.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use config::{Config, FilePlace, Problems, Replacement};
+use jiff::tz::TimeZone;
+use net::clock::Clock;
+use net::dns::{self, Resolver};
+use proxy::flow::Store;
+use proxy::plan::Plan;
+use stats::Registry;
+
+use crate::workers::Shared;
+
+const DNS_PORT: u16 = 53;
+
+/// Makes everything that workers share.
+pub(crate) fn open(config: &Config, log: proxy::log::AccessLog) -> anyhow::Result<Shared> {
+    let registry = Arc::new(Registry::new());
+    let clock = Clock::new();
+    let resolver = Resolver::start(
+        dns_options(config),
+        clock,
+        &registry.cells(),
+        registry.cells(),
+    )
+    .context("cannot start the DNS thread")?;
+    Ok(Shared {
+        store: Store::new(store_options(config)),
+        resolver,
+        clock,
+        registry,
+        log,
+    })
+}
+
+/// Works a configuration out.
+pub(crate) fn plan(config: Config, before: Option<&Plan>) -> Result<Plan, Problems> {
+    let zone = TimeZone::system();
+    let environment = rules::Environment {
+        resolve: &resolve,
+        zone: &zone,
+    };
+    Plan::new(config, &environment, &hostname(), before)
+}
+
+/// Are the rules good?
+pub(crate) fn check(config: &Config) -> Result<(), Problems> {
+    let zone = TimeZone::system();
+    let environment = rules::Environment {
+        resolve: &resolve,
+        zone: &zone,
+    };
+    rules::Rules::compile(config, &environment).map(drop)
+}
+
+/// Asks the system; only while a configuration is read.
+fn resolve(name: &str) -> Vec<IpAddr> {
+    let found = (name, 0).to_socket_addrs();
+    found.map_or_else(
+        |_| Vec::new(),
+        |found| found.map(|addr| addr.ip()).collect(),
+    )
+}
+
+fn hostname() -> String {
+    let name = rustix::system::uname();
+    name.nodename().to_string_lossy().into_owned()
+}
+
+fn store_options(config: &Config) -> store::Options {
+    store::Options {
+        memory_bytes_max: config.cache_mem,
+        object_bytes_max: config
+            .maximum_object_size_in_memory
+            .min(config.maximum_object_size),
+        policy: match config.memory_replacement_policy {
+            None => store::Policy::Default,
+            Some(Replacement::Lru) => store::Policy::Lru,
+            Some(Replacement::HeapLru) => store::Policy::HeapLru,
+            Some(Replacement::HeapGdsf) => store::Policy::HeapGdsf,
+            Some(Replacement::HeapLfuda) => store::Policy::HeapLfuda,
+        },
+        ..store::Options::default()
+    }
+}
+
+fn dns_options(config: &Config) -> dns::Options {
+    let servers = config.dns_nameservers.iter();
+    let usual = dns::Options::default();
+    dns::Options {
+        nameservers: servers.map(|ip| SocketAddr::new(*ip, DNS_PORT)).collect(),
+        hosts_file: match &config.hosts_file {
+            FilePlace::Unset => usual.hosts_file,
+            FilePlace::None => None,
+            FilePlace::File(path) => Some(path.clone()),
+        },
+        append_domain: config.append_domain.clone(),
+        search: config.dns_defnames,
+        timeout: config.dns_timeout,
+        retransmit: config.dns_retransmit_interval,
+        positive_ttl_max: config.positive_dns_ttl,
+        negative_ttl: config.negative_dns_ttl,
+        names_max: usize::try_from(config.ipcache_size).unwrap_or(usize::MAX),
+        prefer_ipv4: config.dns_v4_first,
+        ..usual
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_cache_has_squids_limits() {
+        let config = Config {
+            cache_mem: 1 << 30,
+            maximum_object_size: 1 << 20,
+            maximum_object_size_in_memory: 2 << 20,
+            memory_replacement_policy: Some(Replacement::HeapGdsf),
+            ..config::built_in()
+        };
+        let options = store_options(&config);
+        assert_eq!(options.memory_bytes_max, 1 << 30);
+        assert_eq!(options.object_bytes_max, 1 << 20);
+        assert_eq!(options.policy, store::Policy::HeapGdsf);
+    }
+
+    #[test]
+    fn name_servers_are_asked_at_their_usual_port() {
+        let config = Config {
+            dns_nameservers: vec!["192.0.2.53".parse().unwrap()],
+            hosts_file: FilePlace::None,
+            ..config::built_in()
+        };
+        let options = dns_options(&config);
+        assert_eq!(options.nameservers, ["192.0.2.53:53".parse().unwrap()]);
+        assert_eq!(options.hosts_file, None);
+    }
+
+    #[test]
+    fn the_built_in_configuration_can_be_worked_out() {
+        check(&config::built_in()).unwrap();
+        plan(config::built_in(), None).unwrap();
+    }
+}

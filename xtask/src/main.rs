@@ -1,0 +1,36 @@
+//! `cargo xtask`: the chores of this repository.
+
+#![expect(clippy::print_stdout, reason = "a command talks to its user")]
+
+mod packages;
+mod steps;
+
+use std::env;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+const HELP: &str = "\
+cargo xtask test [ARGS]   install what the tests plug in (as root), then `cargo test --workspace ARGS`
+cargo xtask ci            what CI does: format, lints, tests, documentation
+cargo xtask bench hits    measure Squall beside its peers; `cargo xtask bench hits --help` names the options
+";
+
+fn main() -> Result<ExitCode> {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let (command, rest) = match args.split_first() {
+        Some((command, rest)) => (command.as_str(), rest),
+        None => ("help", [].as_slice()),
+    };
+    match command {
+        "test" => steps::test(rest)?,
+        "ci" => steps::ci()?,
+        "bench" => steps::bench(rest)?,
+        "help" | "-h" | "--help" => print!("{HELP}"),
+        other => {
+            print!("no such chore: {other}\n\n{HELP}");
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,82 @@
+//! The chores: each runs a few commands in order, and stops at the first that fails.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::packages::{self, BENCH, TEST};
+
+/// Installs what the tests plug in, then runs them all.
+pub(crate) fn test(args: &[String]) -> Result<()> {
+    packages::provide(TEST)?;
+    run(cargo().args(["test", "--workspace"]).args(args))
+}
+
+/// What CI does.
+pub(crate) fn ci() -> Result<()> {
+    run(cargo().args(["fmt", "--all", "--check"]))?;
+    run(cargo().args([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]))?;
+    test(&[])?;
+    run(cargo()
+        .args(["doc", "--workspace", "--no-deps"])
+        .env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// Builds the program and the load harness for release, and starts the harness.
+pub(crate) fn bench(args: &[String]) -> Result<()> {
+    packages::provide(BENCH)?;
+    let built = run(cargo().args(["build", "--release", "--package", "squall"]));
+    if let Err(error) = built {
+        println!("Squall doesn't build, so the table will be without it: {error}");
+    }
+    let squall = target().join("release/squall");
+    run(cargo()
+        .args(["run", "--release", "--quiet", "--package", "bench", "--"])
+        .args(args)
+        .env("SQUALL", squall))
+}
+
+/// The Cargo that started us, working in the root of the repository.
+fn cargo() -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root());
+    cargo
+}
+
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+fn target() -> PathBuf {
+    let elsewhere = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    root().join(elsewhere.unwrap_or_else(|| "target".into()))
+}
+
+/// Runs a command to its end; its failure is ours.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let words = [command.get_program()]
+        .into_iter()
+        .chain(command.get_args());
+    let line = words
+        .map(|word| word.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join(" ");
+    println!("xtask: {line}");
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start {line}"))?;
+    if !status.success() {
+        bail!("{line}: {status}");
+    }
+    Ok(())
+}
