@@ -19,7 +19,8 @@ mod scaling;
 mod server;
 mod workload;
 
-use anyhow::Result;
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 
 /// Measures Squall beside its peers.
@@ -42,10 +43,17 @@ enum Command {
     Origin(origin::Options),
 }
 
-fn main() -> Result<()> {
-    match Args::parse().command {
+fn main() -> ExitCode {
+    let done = match Args::parse().command {
         Command::Hits(options) => hits::run(&options),
         Command::Floor(options) => floor::run(&options),
         Command::Origin(options) => origin::run(options.port),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }

@@ -73,8 +73,9 @@ pub(crate) fn ended_children_time() -> u64 {
 impl Tree {
     /// Starts `command` on these cores (as `taskset -c` names them), its output going to `log`.
     pub(crate) fn start(cores: &str, command: &[String], log: fs::File) -> Result<Self> {
-        let child = Command::new("taskset")
-            .args(["-c", cores])
+        // However we end, the server ends with us.
+        let child = Command::new("setpriv")
+            .args(["--pdeathsig", "TERM", "taskset", "-c", cores])
             .args(command)
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)

@@ -16,8 +16,18 @@ cargo xtask ci            what CI does: format, lints, tests, documentation
 cargo xtask bench hits    measure Squall beside its peers; `cargo xtask bench hits --help` names the options
 ";
 
-fn main() -> Result<ExitCode> {
+fn main() -> ExitCode {
     let args: Vec<String> = env::args().skip(1).collect();
+    match chore(&args) {
+        Ok(code) => code,
+        Err(error) => {
+            println!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn chore(args: &[String]) -> Result<ExitCode> {
     let (command, rest) = match args.split_first() {
         Some((command, rest)) => (command.as_str(), rest),
         None => ("help", [].as_slice()),

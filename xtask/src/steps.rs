@@ -33,16 +33,24 @@ pub(crate) fn ci() -> Result<()> {
 
 /// Builds the program and the load harness for release, and starts the harness.
 pub(crate) fn bench(args: &[String]) -> Result<()> {
-    packages::provide(BENCH)?;
-    let built = run(cargo().args(["build", "--release", "--package", "squall"]));
-    if let Err(error) = built {
-        println!("Squall doesn't build, so the table will be without it: {error}");
+    let help = args.iter().any(|arg| arg == "--help" || arg == "-h");
+    if !help {
+        packages::provide(BENCH)?;
+        build_squall();
     }
     let squall = target().join("release/squall");
     run(cargo()
         .args(["run", "--release", "--quiet", "--package", "bench", "--"])
         .args(args)
         .env("SQUALL", squall))
+}
+
+/// Builds the program for release. The others can be measured without it.
+fn build_squall() {
+    let built = run(cargo().args(["build", "--release", "--package", "squall"]));
+    if let Err(error) = built {
+        println!("Squall doesn't build, so the table may be without it: {error}");
+    }
 }
 
 /// The Cargo that started us, working in the root of the repository.

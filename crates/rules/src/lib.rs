@@ -12,6 +12,7 @@ mod plan;
 pub mod rewrite;
 #[cfg(test)]
 mod testing;
+mod upgrade;
 
 pub use access::{AccessList, Answer, Rule};
 pub use acl::Environment;

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use config::{AccessRule, Config, Problem, Problems};
+use wire::Fields;
 
 use crate::access::{AccessList, Answer, Pick};
 use crate::acl::{Acls, Environment, compile};
@@ -10,7 +11,7 @@ use crate::caching::CachingRules;
 use crate::facts::Facts;
 use crate::hops::HopRules;
 use crate::rewrite::HeaderRules;
-use wire::{FieldId, Fields};
+use crate::upgrade::UpgradeRules;
 
 /// An access list, by its directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,8 +53,7 @@ pub struct Rules {
     deny: AccessList,
     range_offset: Box<[Pick<Option<u64>>]>,
     outgoing: Box<[Pick<IpAddr>]>,
-    /// `http_upgrade_request_protocols`: a protocol in small letters, or `other`, with its rules.
-    upgrades: Box<[(Box<str>, AccessList)]>,
+    upgrade: UpgradeRules,
     /// Which hops a request may take.
     pub hops: HopRules,
     /// `request_header_*`: fields toward hops.
@@ -103,7 +103,6 @@ impl Rules {
             list("access_log", &[line], true)
         });
         let log_access = log_access.collect();
-        let upgrades = upgrades(config, &acls, &mut problems);
         let range_offset = config.range_offset_limit.iter().filter_map(|rule| {
             Pick::compile(
                 "range_offset_limit",
@@ -128,6 +127,8 @@ impl Rules {
         let outgoing = outgoing.collect();
         let request_fields = HeaderRules::compile_request(config, &acls, &mut problems);
         let reply_fields = HeaderRules::compile_reply(config, &acls, &mut problems);
+        let upgrade =
+            UpgradeRules::compile(&config.http_upgrade_request_protocols, &acls, &mut problems);
         let caching = CachingRules::compile(config, &mut problems);
         if problems.iter().any(Problem::stops) {
             return Err(Problems(problems));
@@ -147,8 +148,8 @@ impl Rules {
             log_access,
             deny: AccessList::constant(false),
             range_offset,
-            upgrades,
             outgoing,
+            upgrade,
             request_fields,
             reply_fields,
             caching,
@@ -191,18 +192,9 @@ impl Rules {
         found.map_or(Some(0), |pick| pick.value)
     }
 
-    /// May the request switch to one of the protocols that its Upgrade field names (RFC 9110 §7.8)? `h2c` never: the
-    /// bytes behind it would go unseen.
-    pub fn may_upgrade(&self, protocols: &Fields, facts: &Facts<'_>) -> bool {
-        protocols.list(FieldId::Upgrade).any(|protocol| {
-            let protocol = protocol.to_ascii_lowercase();
-            let name = protocol.split(|byte| *byte == b'/').next().unwrap_or_default();
-            let find = |wanted: &[u8]| {
-                self.upgrades.iter().find(|(known, _)| known.as_bytes() == wanted)
-            };
-            let found = find(&protocol).or_else(|| find(name)).or_else(|| find(b"other"));
-            name != b"h2c" && found.is_some_and(|(_, list)| list.check(&self.acls, facts).is_allow())
-        })
+    /// May the connection be switched to what the request's Upgrade offers?
+    pub fn may_upgrade(&self, request: &Fields, facts: &Facts<'_>) -> bool {
+        self.upgrade.allow(request, &self.acls, facts)
     }
 
     /// Local address for connections to a hop of this family (`tcp_outgoing_address`).
@@ -216,23 +208,6 @@ impl Rules {
             .find(|pick| pick.applies(&self.acls, facts))
             .map(|pick| pick.value)
     }
-}
-
-/// The lines of each protocol together.
-fn upgrades(config: &Config, acls: &Acls, problems: &mut Vec<Problem>) -> Box<[(Box<str>, AccessList)]> {
-    let mut lists: Vec<(Box<str>, Vec<AccessRule>)> = Vec::new();
-    for line in &config.http_upgrade_request_protocols {
-        let protocol = line.protocol.to_ascii_lowercase();
-        match lists.iter_mut().find(|(known, _)| **known == *protocol) {
-            Some((_, rules)) => rules.push(line.rule.clone()),
-            None => lists.push((protocol.into(), vec![line.rule.clone()])),
-        }
-    }
-    let directive = "http_upgrade_request_protocols";
-    let compile = |(protocol, rules): (Box<str>, Vec<AccessRule>)| {
-        (protocol, AccessList::compile(directive, &rules, false, acls, problems))
-    };
-    lists.into_iter().map(compile).collect()
 }
 
 /// Does a `method` ACL name PURGE? Defining one turns the method on, as in Squid.

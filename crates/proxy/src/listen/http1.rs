@@ -21,6 +21,7 @@ use crate::input::Input;
 use crate::listen::client::{ClientError, ClientIn, ClientOut};
 use crate::listen::target::resolve;
 use crate::record::Record;
+use crate::recycle::Recyclable;
 use crate::transaction;
 use crate::worker::Worker;
 
@@ -32,6 +33,11 @@ pub(crate) struct Scratch {
     output: Vec<u8>,
     head: RequestHead,
     target: Target,
+}
+
+impl Recyclable for Box<Scratch> {
+    /// Each part is emptied by its next user.
+    fn empty(&mut self) {}
 }
 
 /// Why the connection stopped reading requests.
