@@ -9,6 +9,7 @@
 //! | `--stage proxy` | starts as in the foreground; says `ready`; lets go of the terminal |
 
 use std::env;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -62,15 +63,40 @@ pub(crate) fn tell_ready() -> io::Result<()> {
 /// This program with its arguments, as another stage.
 fn again(stage: Stage) -> anyhow::Result<Command> {
     let program = env::current_exe().context("cannot find this program")?;
-    let mut args = env::args_os();
     let mut command = Command::new(program);
+    let mut args = env::args_os();
     if let Some(name) = args.next() {
         command.arg0(name);
     }
+    command.args(args_of(stage, args));
+    Ok(command)
+}
+
+/// The same arguments for another stage. Its own stage must go: with two of them a process might
+/// take itself for the one before, and start the next without end.
+fn args_of(stage: Stage, args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let stage = match stage {
         Stage::Session => "--stage=session",
         Stage::Proxy => "--stage=proxy",
     };
-    command.arg(stage).args(args);
-    Ok(command)
+    let others = args.filter(|arg| !arg.to_string_lossy().starts_with("--stage"));
+    std::iter::once(stage.into()).chain(others).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli;
+
+    #[test]
+    fn each_stage_knows_itself_whatever_the_one_before_was() {
+        let called = ["-f", "x.conf", "-d1"].map(OsString::from);
+        let session = args_of(Stage::Session, called.into_iter());
+        let proxy = args_of(Stage::Proxy, session.clone().into_iter());
+        assert_eq!(proxy, ["--stage=proxy", "-f", "x.conf", "-d1"]);
+        for (args, stage) in [(session, Stage::Session), (proxy, Stage::Proxy)] {
+            let words = std::iter::once("squall".into()).chain(args);
+            assert_eq!(cli::read(words).unwrap().1.stage, Some(stage));
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! The PID file: tells `-k` and init scripts which process to signal.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use config::{Config, FilePlace};
@@ -38,12 +39,12 @@ pub(crate) enum Refused {
         pid: i32,
     },
     /// It can't be written.
-    #[error("Cannot write PID file {path}: {source}")]
+    #[error("Cannot write PID file {path}: {reason}")]
     Unwritable {
         /// Where it would be.
         path: String,
         /// Why not.
-        source: io::Error,
+        reason: io::Error,
     },
 }
 
@@ -63,9 +64,9 @@ impl PidFile {
                 path: path.into(),
                 file,
             }),
-            Err(source) => Err(Refused::Unwritable {
+            Err(reason) => Err(Refused::Unwritable {
                 path: path.display().to_string(),
-                source,
+                reason,
             }),
         }
     }
@@ -102,6 +103,8 @@ fn write(path: &Path) -> io::Result<File> {
     }
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create(true).truncate(true).open(path)?;
+    // Readable for all: `-k` may come from another user, and we may become another one.
+    file.set_permissions(Permissions::from_mode(0o644))?;
     writeln!(file, "{}", std::process::id())?;
     Ok(file)
 }

@@ -2,7 +2,7 @@
 //!
 //! | phase | moved on by |
 //! | --- | --- |
-//! | start: limits, ports, PID file, user, logs, plan, workers | itself, in this order: the ports may need root's rights, files must not be opened with them |
+//! | start: limits, PID file, ports, user, logs, plan, workers | itself, in this order: the ports may need root's rights, files must not be opened with them |
 //! | serve | `SIGTERM`: drain; `SIGINT`: stop; a worker's end: stop, and fail |
 //! | drain: no new connections, for `shutdown_lifetime` | the last worker's end; a second signal: stop |
 //! | stop: workers end now | the last worker's end, or the end of patience |
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use config::Config;
+use config::{Config, FilePlace};
 use proxy::log::AccessLog;
 use proxy::worker::Phase;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::cache_log::CacheLog;
 use crate::cli::{Args, Stage};
 use crate::configuration::{self, Source};
-use crate::pid_file::{self, PidFile};
+use crate::pid_file::{self, PidFile, Refused};
 use crate::ports::Ports;
 use crate::reload;
 use crate::version::OURS;
@@ -58,6 +58,7 @@ async fn live(args: &Args, source: Source, mut config: Config) -> anyhow::Result
     let built_in = source == Source::BuiltIn;
     let mut signals = Signals::open().context("cannot receive signals")?;
     let mut complaints = limits::set(&config);
+    let pid_file = pid_file(&config, args, &mut complaints)?;
     let ports = Ports::bind(&config.ports, workers::count(&config))?;
     keep_open(&mut config, &ports.open);
     complaints.extend_from_slice(&ports.failed);
@@ -66,7 +67,6 @@ async fn live(args: &Args, source: Source, mut config: Config) -> anyhow::Result
             "No configuration file: Squid's stock rules hold, listening on {addr}"
         ));
     }
-    let pid_file = pid_file(&config, args, &mut complaints)?;
     privileges::give_up(&config)?;
     let cache_log = CacheLog::open(&config, args, built_in);
     cache_log.install()?;
@@ -191,11 +191,14 @@ fn pid_file(
     let Some(path) = pid_file::place(config) else {
         return Ok(None);
     };
+    let daemon = args.stage == Some(Stage::Proxy);
+    let named = config.pid_filename != FilePlace::Unset;
     match PidFile::create(&path) {
         Ok(file) => Ok(Some(file)),
-        Err(refused) if args.stage == Some(Stage::Proxy) => bail!(refused),
+        Err(refused @ Refused::Running { .. }) if daemon => bail!(refused),
+        Err(refused) if daemon && named => bail!(refused),
         Err(refused) => {
-            if config.pid_filename != config::FilePlace::Unset {
+            if daemon || named {
                 complaints.push(refused.to_string());
             }
             Ok(None)

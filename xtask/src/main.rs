@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "a command talks to its user")]
 
+mod docs;
 mod packages;
 mod steps;
 
@@ -13,6 +14,7 @@ use anyhow::Result;
 const HELP: &str = "\
 cargo xtask test [ARGS]   install what the tests plug in (as root), then `cargo test --workspace ARGS`
 cargo xtask ci            what CI does: format, lints, tests, documentation
+cargo xtask docs          write the pages that come from tables
 cargo xtask bench hits    measure Squall beside its peers; `cargo xtask bench hits --help` names the options
 ";
 
@@ -35,6 +37,7 @@ fn chore(args: &[String]) -> Result<ExitCode> {
     match command {
         "test" => steps::test(rest)?,
         "ci" => steps::ci()?,
+        "docs" => docs::write()?,
         "bench" => steps::bench(rest)?,
         "help" | "-h" | "--help" => print!("{HELP}"),
         other => {

@@ -248,6 +248,30 @@ impl Deadline {
         .await
     }
 
+    /// Awaits `work`, which gets `timeout` from the moment at which it first has to wait. Work that
+    /// is ready at once costs nothing here; afterwards nothing is set.
+    ///
+    /// # Errors
+    /// `Expired`; the work is dropped.
+    pub async fn limit<F: Future>(&self, timeout: Duration, work: F) -> Result<F::Output, Expired> {
+        let mut work = pin!(work);
+        let mut waits = false;
+        let outcome = poll_fn(|cx| match work.as_mut().poll(cx) {
+            Poll::Ready(output) => Poll::Ready(Ok(output)),
+            Poll::Pending => {
+                if !std::mem::replace(&mut waits, true) {
+                    self.set(timeout);
+                }
+                self.poll_expired(cx).map(Err)
+            }
+        })
+        .await;
+        if waits {
+            self.clear();
+        }
+        outcome
+    }
+
     fn replace(&self, due: u32) -> u32 {
         self.with(|slot| slot.due.replace(due))
     }

@@ -69,6 +69,9 @@ impl WriteHalf {
     /// # Errors
     /// Those of the socket; `WriteZero` where it takes nothing.
     pub async fn write_parts(&mut self, parts: &[&[u8]]) -> io::Result<()> {
+        if let [part] = parts {
+            return self.write_all(part).await;
+        }
         for group in parts.chunks(PARTS_MAX) {
             let mut slices = [IoSlice::new(&[]); PARTS_MAX];
             let filled = group.iter().filter(|part| !part.is_empty());
@@ -90,6 +93,23 @@ impl WriteHalf {
             .await?;
         }
         Ok(())
+    }
+
+    /// Writes all of `bytes`.
+    ///
+    /// # Errors
+    /// Those of the socket; `WriteZero` where it takes nothing.
+    pub async fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        poll_fn(|cx| {
+            while !bytes.is_empty() {
+                match ready!(self.0.borrow_mut().poll_write(cx, bytes))? {
+                    0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                    written => bytes = bytes.get(written..).unwrap_or_default(),
+                }
+            }
+            Poll::Ready(Ok(()))
+        })
+        .await
     }
 
     /// Tells the peer that no more bytes will come from us; reading goes on.

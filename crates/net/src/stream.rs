@@ -157,6 +157,22 @@ impl Stream {
         }
     }
 
+    /// The same for one slice, which the kernel takes for less.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match &mut self.transport {
+            Transport::Tcp(tcp) => {
+                let polled = Pin::new(&mut *tcp).poll_write(cx, bytes);
+                if let Poll::Ready(Ok(written)) = polled {
+                    mark_full(tcp, written, bytes.len());
+                }
+                polled
+            }
+        }
+    }
+
     /// Writes everything, with one call if the socket takes it. The slices are used up.
     ///
     /// # Errors
@@ -272,20 +288,21 @@ fn poll_write_tcp(
 ) -> Poll<io::Result<usize>> {
     let polled = Pin::new(&mut *tcp).poll_write_vectored(cx, bufs);
     if let Poll::Ready(Ok(written)) = polled {
-        let given: usize = bufs.iter().map(|buf| buf.len()).sum();
-        if 0 < written
-            && written < given
-            && given <= WRITE_BYTES_MAX
-            && bufs.len() <= WRITE_SLICES_MAX
-        {
-            // The socket is full. Saying so spares the call that would only find that out.
-            let full = tcp.try_io(Interest::WRITABLE, || {
-                Err::<(), _>(io::ErrorKind::WouldBlock.into())
-            });
-            drop(full);
+        if bufs.len() <= WRITE_SLICES_MAX {
+            mark_full(tcp, written, bufs.iter().map(|buf| buf.len()).sum());
         }
     }
     polled
+}
+
+/// After a short write the socket is full. Saying so spares the call that would only find that out.
+fn mark_full(tcp: &TcpStream, written: usize, given: usize) {
+    if 0 < written && written < given && given <= WRITE_BYTES_MAX {
+        let full = tcp.try_io(Interest::WRITABLE, || {
+            Err::<(), _>(io::ErrorKind::WouldBlock.into())
+        });
+        drop(full);
+    }
 }
 
 /// `Err(WouldBlock)` stands for a quiet connection, as the runtime's readiness wants it.

@@ -66,6 +66,22 @@ impl Context {
             && may_reuse(received.head.version, &received.head.fields)
     }
 
+    /// Refuses content that is told to be longer than `request_body_max_size`. Content of unknown
+    /// length is counted as it comes.
+    ///
+    /// # Errors
+    ///
+    /// It is too long.
+    pub(crate) fn check_size(&self, received: &Received<'_>) -> Result<(), Failure> {
+        match (received.framing, self.plan.config.request_body_max_size) {
+            (Framing::Length(length), Some(max)) if length > max => Err(Failure::client(
+                FailureKind::TooBig,
+                "request content is larger than allowed",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// May the request switch protocols (`http_upgrade_request_protocols`)?
     pub(crate) fn may_upgrade(&self, received: &Received<'_>) -> bool {
         let fields = &received.head.fields;
@@ -107,6 +123,10 @@ impl Context {
         let port = self.plan.ports.get(received.connection.port);
         let accel = port.and_then(|port| port.accel());
         let looped = self.is_loop(received);
+        if looped {
+            let url = String::from_utf8_lossy(received.target.url());
+            tracing::warn!("Forwarding loop detected for: {} {url}", received.head.method);
+        }
         if looped && accel.is_some() {
             return Err(Failure::new(FailureKind::AccessDenied, Side::Client)
                 .with_detail("forwarding loop"));

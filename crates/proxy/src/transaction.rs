@@ -16,7 +16,7 @@ use crate::fetch::{self, Fetched, Order};
 use crate::flow::{Admitted, After, Connection, Lookup, Object, Received, Response, Start};
 use crate::listen::client::{ClientIn, ClientOut};
 use crate::listen::write::{ReplyTo, Sent, send};
-use crate::log::{INVALID_REQUEST, LogFacts, REQUEST_TOO_LARGE};
+use crate::log::{INVALID_REQUEST, LogFacts, METHOD_NOT_ALLOWED, REQUEST_TOO_LARGE};
 use crate::record::{Record, ResultTag};
 use crate::{access, cache, reply, tunnel};
 
@@ -33,13 +33,17 @@ pub(crate) async fn serve(
         version: received.head.version,
         head_only: received.head.method == Method::HEAD,
         keep_alive: cx.may_keep_alive(received),
+        unix_secs: received.now.unix_secs(),
     };
     let outcome = respond(cx, received, input, output, record).await;
     let after = match outcome {
         Ok(Outcome::Reply(response)) => deliver(cx, to, output, response, record).await,
         Ok(Outcome::Tunnelled) => After::Close,
         Err(failure) => {
-            let response = reply::failure_response(cx, received, &failure, record);
+            let mut response = reply::failure_response(cx, received, &failure, record);
+            // What follows a CONNECT was meant for the tunnel: it must not be read as a request.
+            response.close |= received.head.method == Method::CONNECT
+                && failure.kind != FailureKind::CacheAccessDenied;
             deliver(cx, to, output, response, record).await
         }
     };
@@ -59,6 +63,7 @@ pub(crate) async fn refuse(
         version: Version::H11,
         head_only: false,
         keep_alive: false,
+        unix_secs: cx.unix_secs(),
     };
     let response = reply::refusal(cx, connection, failure, record);
     let sent = deliver(cx, to, output, response, record).await;
@@ -80,6 +85,7 @@ async fn respond<'c>(
     output: &mut ClientOut,
     record: &mut Record,
 ) -> Result<Outcome<'c>, Failure> {
+    cx.check_size(received)?; // request_body_max_size
     let admitted = access::admit(cx, received, record).await?; // http_access
     if let Some(response) = reply::own(cx, received, record) {
         return Ok(Outcome::Reply(response)); // TRACE and OPTIONS that end here
@@ -246,10 +252,10 @@ fn close_record(cx: &Context, record: &mut Record, received: Option<&Received<'_
     let now = cx.clock.now();
     record.finish(now.mono_ns, now.unix_ms);
     let Some(received) = received else {
-        let url = if record.error == Some(FailureKind::TooBig) {
-            REQUEST_TOO_LARGE
-        } else {
-            INVALID_REQUEST
+        let url = match (record.error, record.status) {
+            (Some(FailureKind::TooBig), _) => REQUEST_TOO_LARGE,
+            (_, 405) => METHOD_NOT_ALLOWED,
+            _ => INVALID_REQUEST,
         };
         cx.log.write(&LogFacts::unreadable(record, url));
         return;

@@ -133,7 +133,42 @@ pub struct Target {
     port: u16,
     ip: Option<IpAddr>,
     has_no_path: bool,
+    /// What was given for everything before the path. The next request is mostly for the same
+    /// host, and then only the path is new.
+    given: Given,
 }
+
+/// Scheme and authority as they were given, byte by byte. Empty when nothing may be reused.
+#[derive(Clone, Debug, Default)]
+struct Given(Vec<u8>);
+
+impl Given {
+    /// Is it the same again?
+    fn is(&self, scheme: &[u8], authority: &[u8], port: [u8; 2]) -> bool {
+        self.0.strip_prefix(&port).is_some_and(|rest| {
+            rest.strip_prefix(scheme)
+                .and_then(|rest| rest.strip_prefix(b":"))
+                .is_some_and(|rest| rest == authority)
+        })
+    }
+
+    fn note(&mut self, scheme: &[u8], authority: &[u8], port: [u8; 2]) {
+        self.0.clear();
+        self.0.extend_from_slice(&port);
+        self.0.extend_from_slice(scheme);
+        self.0.push(b':');
+        self.0.extend_from_slice(authority);
+    }
+}
+
+/// Targets are equal by what they are, not by how they were given.
+impl PartialEq for Given {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Given {}
 
 impl Target {
     /// An empty target.
@@ -200,9 +235,12 @@ impl Target {
     /// Back to an empty target, keeping memory.
     pub fn clear(&mut self) {
         let mut url = std::mem::take(&mut self.url);
+        let mut given = std::mem::take(&mut self.given);
         url.clear();
+        given.0.clear();
         *self = Self {
             url,
+            given,
             ..Self::default()
         };
     }
@@ -212,8 +250,13 @@ impl Target {
     /// # Errors
     /// When it isn't a valid one.
     pub fn set_absolute(&mut self, raw: &[u8], ws: UriWhitespace) -> Result<(), BadTarget> {
-        let (scheme, authority, path) = form::split_absolute(raw).ok_or(BadTarget::Scheme)?;
-        self.build(scheme, Authority::with_user_info(authority), path, ws)
+        let (scheme, given, path) = form::split_absolute(raw).ok_or(BadTarget::Scheme)?;
+        if self.given.is(scheme, given, [0, 0]) {
+            return self.set_path(path, ws);
+        }
+        self.build(scheme, Authority::with_user_info(given), path, ws)?;
+        self.given.note(scheme, given, [0, 0]);
+        Ok(())
     }
 
     /// Puts a target together from its parts: `path` in origin form, or `*` for `OPTIONS *`; the
@@ -243,12 +286,37 @@ impl Target {
         path: &[u8],
         ws: UriWhitespace,
     ) -> Result<(), BadTarget> {
-        let authority = Authority::from_parts(host, port).map(|authority| (&b""[..], authority));
         if !matches!(path, [b'/', ..] | b"*") {
             self.clear();
             return Err(BadTarget::Path);
         }
-        self.build(scheme.name().as_bytes(), authority, path, ws)
+        let name = scheme.name().as_bytes();
+        if self.given.is(name, host, port.to_be_bytes()) {
+            return self.set_path(path, ws);
+        }
+        let authority = Authority::from_parts(host, port).map(|authority| (&b""[..], authority));
+        self.build(name, authority, path, ws)?;
+        self.given.note(name, host, port.to_be_bytes());
+        Ok(())
+    }
+
+    /// Another path of the same scheme and authority.
+    fn set_path(&mut self, path: &[u8], ws: UriWhitespace) -> Result<(), BadTarget> {
+        self.url.truncate(self.path_start);
+        let result = self.push_path(path, ws);
+        if result.is_err() {
+            self.clear();
+        }
+        result
+    }
+
+    fn push_path(&mut self, path: &[u8], ws: UriWhitespace) -> Result<(), BadTarget> {
+        let path = if path == b"*" { b"" } else { path };
+        self.has_no_path = path.is_empty();
+        if !path.starts_with(b"/") {
+            self.url.push(b'/');
+        }
+        path::push_path(path, ws, &mut self.url)
     }
 
     /// Takes the authority of a CONNECT: host and port, both of them.
@@ -303,12 +371,7 @@ impl Target {
         self.push_authority(&authority, (port != default_port).then_some(port));
         self.port = port;
         self.path_start = self.url.len();
-        let path = if path == b"*" { b"" } else { path };
-        self.has_no_path = path.is_empty();
-        if !path.starts_with(b"/") {
-            self.url.push(b'/');
-        }
-        path::push_path(path, ws, &mut self.url)
+        self.push_path(path, ws)
     }
 
     fn push_authority(&mut self, authority: &Authority<'_>, port: Option<u16>) {

@@ -13,13 +13,14 @@ use std::sync::Arc;
 use rules::caching::validate::confirms;
 use stats::Counter;
 use store::{Begin, Filler, Keep, KeyRef, Slot};
+use wire::field::FieldId;
 use wire::http1::ResponseHead;
 
 use crate::cache::stored::{self, StoredResponse, exchange};
 use crate::cache::{answer, may_serve_stale, pass};
 use crate::context::Context;
 use crate::fetch::{OriginBody, Piece};
-use crate::flow::{Object, Received, Response};
+use crate::flow::{Head, Object, Received, Response};
 use crate::record::{Record, ResultTag};
 use crate::reply::clean;
 
@@ -75,13 +76,16 @@ pub(crate) fn store<'c>(
         (Some(length), Ok(mut body)) => {
             let object = slot.insert(meta, body.whole().unwrap_or_default());
             body.finish_whole(length);
+            let response = answer::fresh(cx, received, object, record);
+            let response = with_cookies(response, &head);
             cx.heads.give(head);
-            answer::fresh(cx, received, object, record)
+            response
         }
         (None, Ok(body)) => {
             cx.cells.count(Counter::Fills);
             let (object, filler) = slot.publish(meta, length, Keep::Store);
             let response = answer::fresh(cx, received, object, record);
+            let response = with_cookies(response, &head);
             tokio::task::spawn_local(fill(Rc::clone(cx), body, filler));
             cx.heads.give(head);
             response
@@ -92,6 +96,16 @@ pub(crate) fn store<'c>(
             pass(cx, received, head, body)
         }
     }
+}
+
+/// The cookies of the hop's reply go to the client that caused it; they are not stored.
+fn with_cookies<'c>(mut response: Response<'c>, from: &ResponseHead) -> Response<'c> {
+    if let Head::Built(head) = &mut response.head {
+        for cookie in from.fields.get_all(FieldId::SetCookie) {
+            head.fields.push_id(FieldId::SetCookie, cookie);
+        }
+    }
+    response
 }
 
 fn release<'c>(

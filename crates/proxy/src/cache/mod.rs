@@ -101,7 +101,9 @@ fn start(cx: &Context, received: &Received<'_>, key: KeyRef<'_>) -> Lookup {
         return Lookup::Pass; // their responses are not whole
     }
     let port = cx.plan.ports.get(received.connection.port);
+    // A request that was here before would wait for itself.
     let collapse = port.is_some_and(|port| port.collapse)
+        && !cx.is_loop(received)
         && !has_conditions(fields)
         && !fields.has(FieldId::Authorization)
         && access::allows(cx, List::CollapsedForwarding, received);

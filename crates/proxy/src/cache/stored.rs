@@ -45,7 +45,8 @@ impl StoredResponse {
         write_status_line(head.status, head.reason(), &mut bytes);
         let mut content_type = 0..0;
         for line in head.fields.iter() {
-            if matches!(line.id, FieldId::ContentLength | FieldId::Age) {
+            // A cookie is for the client that got it first, not for all (as in Squid).
+            if matches!(line.id, FieldId::ContentLength | FieldId::Age | FieldId::SetCookie) {
                 continue;
             }
             bytes.extend_from_slice(line.name);

@@ -10,6 +10,7 @@ use wire::target::Target;
 use crate::context::{Context, OpenHop};
 use crate::failure::{Failure, FailureKind};
 use crate::hops::Hop;
+use crate::record::{HopName, Record};
 
 /// A connection that is ours for one exchange.
 #[derive(Debug)]
@@ -20,7 +21,8 @@ pub(crate) struct Link {
     pub(crate) open: OpenHop,
 }
 
-/// Takes or makes a connection to `hop`.
+/// Takes or makes a connection to `hop`, and notes in `record` the address that it is to, or that was
+/// tried last.
 ///
 /// # Errors
 ///
@@ -30,13 +32,16 @@ pub(crate) async fn connect(
     hop: &Hop,
     target: &Target,
     fresh_only: bool,
+    record: &mut Record,
 ) -> Result<Link, Failure> {
+    record.went(hop.hierarchy, hop.name());
     let addresses = addresses(cx, hop, target).await?;
     let peer = hop.peer.as_ref().map(|peer| peer.open_one());
     if !fresh_only {
         for address in addresses.iter() {
             if let Some(pooled) = cx.pool.take(address) {
                 let (stream, permit) = pooled.into_parts();
+                record.went(hop.hierarchy, HopName::Ip(address.ip()));
                 return Ok(Link {
                     stream,
                     address: *address,
@@ -67,6 +72,7 @@ pub(crate) async fn connect(
                 cx.resolver.mark_bad(address.ip());
             }
             let address = dialed.stream.peer_addr();
+            record.went(hop.hierarchy, HopName::Ip(address.ip()));
             let permit = cx
                 .pool
                 .permit(&address, None)
@@ -81,6 +87,7 @@ pub(crate) async fn connect(
         Err(error) => {
             for address in &error.failed {
                 cx.resolver.mark_bad(address.ip());
+                record.went(hop.hierarchy, HopName::Ip(address.ip()));
             }
             let failure = match &error.source {
                 Some(source) => Failure::hop_io(FailureKind::ConnectFail, source),

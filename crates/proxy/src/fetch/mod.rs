@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use net::half::split;
 use wire::field::FieldId;
-use wire::http1::{Framing, ResponseHead};
+use wire::http1::{Framing, ProxyAuth, ResponseHead, remove_hop_by_hop};
 use wire::target::Target;
 
 use crate::cache::Conditions;
@@ -19,7 +19,7 @@ use crate::failure::{Failure, FailureKind, Retry, Side};
 use crate::flow::{Admitted, Received};
 use crate::hops::{Hop, Peer};
 use crate::listen::client::{ClientIn, ClientOut};
-use crate::record::{Hierarchy, HopName, Record};
+use crate::record::{Hierarchy, Record};
 
 pub(crate) use connect::{Link, connect};
 pub use origin::OriginBody;
@@ -95,7 +95,8 @@ pub(crate) async fn can_connect(cx: &Context, peer: &Arc<Peer>) -> bool {
         peer: Some(Arc::clone(peer)),
         hierarchy: Hierarchy::None,
     };
-    connect(cx, &hop, &Target::new(), true).await.is_ok()
+    let mut unused = Record::default();
+    connect(cx, &hop, &Target::new(), true, &mut unused).await.is_ok()
 }
 
 /// Sends the request to one hop after another until one answers.
@@ -174,12 +175,10 @@ impl<'c> Job<'_, 'c> {
         record: &mut Record,
     ) -> Result<Fetched<'c>, Failure> {
         let cx = self.cx;
-        record.went(hop.hierarchy, hop.name());
         let link = {
-            let connecting = connect(cx, hop, self.received.target, fresh_only);
+            let connecting = connect(cx, hop, self.received.target, fresh_only, record);
             self.unless_client_leaves(input, connecting).await?
         };
-        record.went(hop.hierarchy, HopName::Ip(link.address.ip()));
         let mut exchange = self.send_head(hop, link, input).await?;
         let mut interims = 0;
         let method = self.received.head.method.clone();
@@ -189,7 +188,7 @@ impl<'c> Job<'_, 'c> {
             let answer = answer.inspect_err(|failure| hop.failed(cx, failure))?;
             match answer {
                 Answer::Interim(rest, head) => {
-                    self.pass_interim(&head, output).await?;
+                    self.pass_interim(head, output).await?;
                     exchange = rest;
                 }
                 Answer::Final(head, body) => {
@@ -226,9 +225,8 @@ impl<'c> Job<'_, 'c> {
             &mut out,
         );
         cx.heads.give(fields);
-        wire.deadline.set(cx.plan.timeouts.write);
-        let outcome = wire.deadline.guard(write.write_parts(&[&out])).await;
-        wire.deadline.clear();
+        let sending = write.write_all(&out);
+        let outcome = wire.deadline.limit(cx.plan.timeouts.write, sending).await;
         cx.buffers.give(out);
         match outcome {
             Ok(Ok(())) => {}
@@ -285,19 +283,26 @@ impl<'c> Job<'_, 'c> {
     }
 
     /// Passes a 1xx on to a client that knows them (RFC 9110 §15.2).
-    async fn pass_interim(&self, head: &ResponseHead, output: &mut ClientOut) -> Result<(), Failure> {
+    async fn pass_interim(
+        &self,
+        mut head: Box<ResponseHead>,
+        output: &mut ClientOut,
+    ) -> Result<(), Failure> {
         let client = self.received.head;
         let awaited = head.status != 100 || client.fields.has_token(FieldId::Expect, b"100-continue");
         if client.version == wire::http1::Version::H11 && awaited {
             output.buf.clear();
             wire::http1::write_status_line(head.status, head.reason(), &mut output.buf);
             if head.status != 100 {
+                remove_hop_by_hop(&mut head.fields, ProxyAuth::Drop);
+                head.fields.remove(FieldId::ContentLength);
                 head.fields.write_to(&mut output.buf);
             }
             output.buf.extend_from_slice(b"\r\n");
             let written = output.write_buf(self.cx.plan.timeouts.write).await;
             written.map_err(|_gone| Failure::new(FailureKind::ClientGone, Side::Client))?;
         }
+        self.cx.heads.give(head);
         Ok(())
     }
 }

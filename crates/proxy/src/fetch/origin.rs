@@ -112,11 +112,8 @@ impl Wire {
     }
 
     async fn fill(&mut self, room: usize) -> Result<usize, Failure> {
-        self.deadline.set(self.read_timeout);
-        let buf = self.input.room(room);
-        let outcome = self.deadline.guard(self.read.read(buf)).await;
-        self.deadline.clear();
-        match outcome {
+        let read = self.read.read(self.input.room(room));
+        match self.deadline.limit(self.read_timeout, read).await {
             Ok(Ok(count)) => Ok(count),
             Ok(Err(error)) => Err(Failure::hop_io(FailureKind::ReadError, &error)),
             Err(_expired) => Err(Failure::hop(FailureKind::ReadTimeout, "no bytes in time")

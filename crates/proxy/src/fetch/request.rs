@@ -61,7 +61,7 @@ fn request_target<'t>(hop: &Hop, method: &Method, target: &'t Target) -> &'t [u8
     if hop.is_proxy() || method == Method::CONNECT {
         target.url()
     } else {
-        target.path()
+        target.origin_form(method)
     }
 }
 

@@ -49,10 +49,7 @@ async fn put(
     timeout: Duration,
     parts: &[&[u8]],
 ) -> Result<(), UploadError> {
-    deadline.set(timeout);
-    let outcome = deadline.guard(write.write_parts(parts)).await;
-    deadline.clear();
-    match outcome {
+    match deadline.limit(timeout, write.write_parts(parts)).await {
         Ok(result) => result.map_err(UploadError::Hop),
         Err(_expired) => Err(UploadError::Hop(std::io::ErrorKind::TimedOut.into())),
     }

@@ -66,9 +66,7 @@ impl ClientIn {
 
     /// Waits until something comes. Holds no buffer meanwhile. `false`: it closed or took too long.
     pub(crate) async fn ready(&mut self, timeout: Duration) -> bool {
-        self.idle.set(timeout);
-        let ready = self.idle.guard(self.read.read_ready()).await;
-        self.idle.clear();
+        let ready = self.idle.limit(timeout, self.read.read_ready()).await;
         matches!(ready, Ok(Ok(())))
     }
 
@@ -78,10 +76,8 @@ impl ClientIn {
     }
 
     async fn read_room(&mut self, timeout: Duration, room: usize) -> Result<usize, ClientError> {
-        self.deadline.set(timeout);
-        let buf = self.input.room(room);
-        let outcome = self.deadline.guard(self.read.read(buf)).await;
-        self.deadline.clear();
+        let read = self.read.read(self.input.room(room));
+        let outcome = self.deadline.limit(timeout, read).await;
         match outcome {
             Ok(Ok(count)) => {
                 self.closed |= count == 0;
@@ -213,25 +209,19 @@ impl ClientOut {
         }
     }
 
-    /// Writes the parts in order, in one system call if the socket takes them.
-    pub(crate) async fn write(&mut self, parts: &[&[u8]], timeout: Duration) -> io::Result<()> {
-        write_parts(&mut self.write, &self.deadline, parts, timeout).await
-    }
-
     /// Writes what is in `buf`.
     pub(crate) async fn write_buf(&mut self, timeout: Duration) -> io::Result<()> {
         write_parts(&mut self.write, &self.deadline, &[&self.buf], timeout).await
     }
 
-    /// Writes `parts`, with what is in `buf` after the first of them.
+    /// Writes what is in `buf`, then `parts`, in one system call if the socket takes them.
     pub(crate) async fn write_with_buf(
         &mut self,
-        first: &[u8],
-        rest: [&[u8]; 2],
+        parts: [&[u8]; 2],
         timeout: Duration,
     ) -> io::Result<()> {
-        let [third, fourth] = rest;
-        let parts = [first, &self.buf, third, fourth];
+        let [first, second] = parts;
+        let parts = [&self.buf, first, second];
         write_parts(&mut self.write, &self.deadline, &parts, timeout).await
     }
 
@@ -257,10 +247,7 @@ async fn write_parts(
     parts: &[&[u8]],
     timeout: Duration,
 ) -> io::Result<()> {
-    deadline.set(timeout);
-    let outcome = deadline.guard(write.write_parts(parts)).await;
-    deadline.clear();
-    match outcome {
+    match deadline.limit(timeout, write.write_parts(parts)).await {
         Ok(result) => result,
         Err(_expired) => Err(io::ErrorKind::TimedOut.into()),
     }

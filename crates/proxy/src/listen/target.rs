@@ -31,6 +31,11 @@ pub(crate) fn resolve(
         .get(connection.port)
         .ok_or_else(|| Failure::client(FailureKind::InvalidReq, "unknown port"))?;
     let resolved = match Form::of(&head.method, raw) {
+        // A tunnel would carry unread bytes to the accelerator's origins.
+        Ok(Form::Authority { .. }) if port.accel().is_some() => {
+            let detail = "CONNECT on an accelerator port";
+            return Err(Failure::client(FailureKind::UnsupReq, detail).with_status(405));
+        }
         Ok(Form::Authority { .. }) => target.set_authority(raw),
         Ok(Form::Absolute { .. }) => target.set_absolute(raw, whitespace),
         Ok(Form::Origin | Form::Asterisk) => {

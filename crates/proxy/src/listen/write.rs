@@ -14,6 +14,9 @@ use crate::flow::{Content, Head, Response};
 use crate::listen::client::ClientOut;
 use crate::record::{Marks, Record};
 
+/// A smaller piece is copied behind the head: cheaper than a second slice for the kernel to look at.
+const COPIED_BYTES_MAX: usize = 4096;
+
 /// What the reply must fit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReplyTo {
@@ -23,6 +26,8 @@ pub(crate) struct ReplyTo {
     pub(crate) head_only: bool,
     /// The client would like to go on, and may.
     pub(crate) keep_alive: bool,
+    /// When the request came, in seconds since 1970.
+    pub(crate) unix_secs: i64,
 }
 
 /// How a reply ended.
@@ -61,15 +66,7 @@ pub(crate) async fn send(
     let framed = framing(to, status, &response);
     let close = !to.keep_alive || response.close || framed == Framed::UntilClose;
     write_head(cx, to, out, &response, framed, close);
-    let stored;
-    let first: &[u8] = match &response.head {
-        Head::Stored(object) => {
-            stored = object.clone();
-            &stored.meta.head
-        }
-        Head::Built(_) => &[],
-    };
-    record.head_bytes = (first.len() + out.buf.len()) as u64;
+    record.head_bytes = out.buf.len() as u64;
     let timeout = cx.plan.timeouts.write;
     let mut sender = Sender {
         out,
@@ -82,7 +79,7 @@ pub(crate) async fn send(
     } else {
         response.content
     };
-    let outcome = sender.run(first, content).await;
+    let outcome = sender.run(content).await;
     record.body_bytes = sender.body_bytes;
     match outcome {
         Ok(()) if close => Sent::WholeAndClose,
@@ -110,7 +107,7 @@ fn framing(to: ReplyTo, status: u16, response: &Response<'_>) -> Framed {
     }
 }
 
-/// Makes the head in `out.buf`: all of it, or what follows the stored one.
+/// Makes the head in `out.buf`.
 fn write_head(
     cx: &Context,
     to: ReplyTo,
@@ -124,8 +121,9 @@ fn write_head(
     let has_length = match &response.head {
         Head::Stored(object) => {
             let meta = &object.meta;
+            buf.extend_from_slice(&meta.head);
             buf.extend_from_slice(b"Age: ");
-            push_number(buf, meta.age(cx.unix_secs()));
+            push_number(buf, meta.age(to.unix_secs));
             buf.extend_from_slice(b"\r\n");
             buf.extend_from_slice(cx.plan.lines.hit(meta.version));
             meta.has_length
@@ -189,23 +187,20 @@ struct Sender<'o> {
 
 impl Sender<'_> {
     /// Sends the head with the first content at hand, then the rest.
-    async fn run(&mut self, first: &[u8], content: Content<'_>) -> Result<(), Cut> {
+    async fn run(&mut self, content: Content<'_>) -> Result<(), Cut> {
         match content {
-            Content::Empty => self.piece(first, &[]).await,
+            Content::Empty => self.flush().await,
             Content::Bytes(bytes) => {
-                self.piece(first, &bytes).await?;
+                self.piece(&bytes).await?;
                 self.end().await
             }
             Content::Stored { mut reader, left } => {
-                let mut head = Some(first);
                 let mut left = left.unwrap_or(u64::MAX);
                 while left > 0 {
                     let piece = match reader.next_now() {
                         Poll::Ready(piece) => piece,
                         Poll::Pending => {
-                            if let Some(head) = head.take() {
-                                self.piece(head, &[]).await?;
-                            }
+                            self.flush().await?;
                             reader.next().await
                         }
                     };
@@ -217,10 +212,7 @@ impl Sender<'_> {
                     let wanted = usize::try_from(left).unwrap_or(usize::MAX);
                     let piece = piece.get(..wanted).unwrap_or(&piece);
                     left -= piece.len() as u64;
-                    self.piece(head.take().unwrap_or_default(), piece).await?;
-                }
-                if let Some(head) = head {
-                    self.piece(head, &[]).await?;
+                    self.piece(piece).await?;
                 }
                 if self.framed == Framed::Length && left > 0 && left != u64::MAX {
                     return Err(Cut::Source);
@@ -228,47 +220,54 @@ impl Sender<'_> {
                 self.end().await
             }
             Content::Origin(mut body) => {
-                let mut head = Some(first);
                 loop {
-                    if head.is_some() && !body.has_ready() {
-                        self.piece(head.take().unwrap_or_default(), &[]).await?;
+                    if !body.has_ready() {
+                        self.flush().await?;
                     }
                     match body.next().await.map_err(|_failure| Cut::Source)? {
-                        Piece::Data(piece) => {
-                            self.piece(head.take().unwrap_or_default(), piece).await?;
-                        }
+                        Piece::Data(piece) => self.piece(piece).await?,
                         Piece::End => break,
                     }
-                }
-                if let Some(head) = head {
-                    self.piece(head, &[]).await?;
                 }
                 self.end().await
             }
         }
     }
 
-    /// Writes head and piece in one go. An empty `first` means that the head is out already.
-    async fn piece(&mut self, first: &[u8], piece: &[u8]) -> Result<(), Cut> {
+    /// Sends a piece, with what waits in the buffer, in one call.
+    async fn piece(&mut self, piece: &[u8]) -> Result<(), Cut> {
+        let waiting = self.out.buf.len();
         let mut after: &[u8] = &[];
-        let head_bytes = self.out.buf.len();
         if self.framed == Framed::Chunked && !piece.is_empty() {
             write_chunk_head(piece.len(), &mut self.out.buf);
             after = b"\r\n";
         }
-        self.body_bytes += (self.out.buf.len() - head_bytes + piece.len() + after.len()) as u64;
-        self.out
-            .write_with_buf(first, [piece, after], self.timeout)
-            .await?;
+        self.body_bytes += (self.out.buf.len() - waiting + piece.len() + after.len()) as u64;
+        if piece.len() <= COPIED_BYTES_MAX {
+            self.out.buf.extend_from_slice(piece);
+            self.out.buf.extend_from_slice(after);
+            return self.flush().await;
+        }
+        self.out.write_with_buf([piece, after], self.timeout).await?;
         self.out.buf.clear();
         Ok(())
     }
 
-    async fn end(&mut self) -> Result<(), Cut> {
-        if self.framed == Framed::Chunked {
-            self.out.write(&[LAST_CHUNK], self.timeout).await?;
-            self.body_bytes += LAST_CHUNK.len() as u64;
+    /// Sends what waits in the buffer.
+    async fn flush(&mut self) -> Result<(), Cut> {
+        if !self.out.buf.is_empty() {
+            self.out.write_buf(self.timeout).await?;
+            self.out.buf.clear();
         }
         Ok(())
+    }
+
+    /// Ends the content; its head goes out now if there was none.
+    async fn end(&mut self) -> Result<(), Cut> {
+        if self.framed == Framed::Chunked {
+            self.out.buf.extend_from_slice(LAST_CHUNK);
+            self.body_bytes += LAST_CHUNK.len() as u64;
+        }
+        self.flush().await
     }
 }

@@ -50,5 +50,7 @@ impl<'a> LogFacts<'a> {
 pub const INVALID_REQUEST: &[u8] = b"error:invalid-request";
 /// Stands for the URL of a request whose head is larger than allowed.
 pub const REQUEST_TOO_LARGE: &[u8] = b"error:request-too-large";
+/// Stands for the URL of a method that the port doesn't take.
+pub const METHOD_NOT_ALLOWED: &[u8] = b"error:method-not-allowed";
 /// Stands for the URL of a connection that was closed before its request ended.
 pub const TRANSACTION_END_BEFORE_HEADERS: &[u8] = b"error:transaction-end-before-headers";

@@ -52,12 +52,12 @@ impl std::fmt::Display for Place {
 
 /// A log that can't be opened.
 #[derive(Debug, thiserror::Error)]
-#[error("Cannot open '{place}' for writing: {source}")]
+#[error("Cannot open '{place}' for writing: {reason}")]
 pub struct OpenError {
     /// Which one.
     pub place: Place,
     /// Why.
-    pub source: io::Error,
+    pub reason: io::Error,
 }
 
 /// An open log.
@@ -79,7 +79,7 @@ impl Output {
                 rotate,
                 failing: false,
             }),
-            Err(source) => Err(OpenError { place, source }),
+            Err(reason) => Err(OpenError { place, reason }),
         }
     }
 

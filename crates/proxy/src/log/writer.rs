@@ -91,9 +91,9 @@ impl AccessLog {
             return Ok(Self(None));
         };
         let shared = Arc::new(Shared::new(logs, outputs.len(), options));
-        start(&shared, outputs).map_err(|source| OpenError {
+        start(&shared, outputs).map_err(|reason| OpenError {
             place: first,
-            source,
+            reason,
         })?;
         Ok(Self(Some(Arc::new(Door(shared)))))
     }

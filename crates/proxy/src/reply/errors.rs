@@ -36,12 +36,12 @@ pub struct Options {
 
 /// A page or style sheet that could not be read; the built-in one is used.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot read {path}: {source}", path = path.display())]
+#[error("cannot read {path}: {reason}", path = path.display())]
 pub struct Unreadable {
     /// Which file or directory.
     pub path: PathBuf,
     /// Why.
-    pub source: io::Error,
+    pub reason: io::Error,
 }
 
 /// What a page shows of one transaction.
@@ -153,18 +153,18 @@ impl ErrorPages {
         if let Some(path) = &options.stylesheet {
             match read_file(path) {
                 Ok(text) => fixed.stylesheet = text,
-                Err(source) => unreadable.push(Unreadable {
+                Err(reason) => unreadable.push(Unreadable {
                     path: path.clone(),
-                    source,
+                    reason,
                 }),
             }
         }
         if let Some(path) = &options.directory
-            && let Err(source) = fs::read_dir(path)
+            && let Err(reason) = fs::read_dir(path)
         {
             unreadable.push(Unreadable {
                 path: path.clone(),
-                source,
+                reason,
             });
         }
         let pages = FailureKind::all()
@@ -225,8 +225,8 @@ fn custom(directory: &Path, kind: FailureKind, unreadable: &mut Vec<Unreadable>)
     match read_file(&path) {
         Ok(text) => Some(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(source) => {
-            unreadable.push(Unreadable { path, source });
+        Err(reason) => {
+            unreadable.push(Unreadable { path, reason });
             None
         }
     }

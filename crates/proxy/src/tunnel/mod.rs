@@ -13,7 +13,7 @@ use crate::fetch::{Fetched, Link, Upgraded, connect as connect_hop, send_to};
 use crate::flow::Admitted;
 use crate::hops::Hop;
 use crate::listen::client::{ClientIn, ClientOut};
-use crate::record::{HopName, Marks, Record, ResultTag};
+use crate::record::{Marks, Record, ResultTag};
 use relay::{End, Ends, relay};
 
 /// Opens the tunnel that a CONNECT asks for, answers 200, and carries bytes until it ends.
@@ -33,7 +33,6 @@ pub(crate) async fn connect(
     record.tag(ResultTag::Tunnel);
     let mut last = None;
     for hop in cx.choose_hops(received).await? {
-        record.went(hop.hierarchy, hop.name());
         let opened = if hop.is_proxy() {
             through_parent(cx, admitted, &hop, input, output, record).await
         } else {
@@ -56,13 +55,8 @@ async fn straight(
     output: &mut ClientOut,
     record: &mut Record,
 ) -> Result<(), Failure> {
-    let Link {
-        stream,
-        address,
-        open,
-        ..
-    } = connect_hop(cx, hop, admitted.received.target, true).await?;
-    record.went(hop.hierarchy, HopName::Ip(address.ip()));
+    let Link { stream, open, .. } =
+        connect_hop(cx, hop, admitted.received.target, true, record).await?;
     hop.worked();
     let (read, write) = split(stream);
     output.buf.clear();
