@@ -35,11 +35,8 @@ fn specs(config: &Config) -> Vec<Spec> {
             // The configuration has warned of kinds that are still to come.
             LogModule::Other(_) => Some(Place::File("/dev/null".into())),
         },
-        format: Format::named(&log.format).unwrap_or_else(|| {
-            let (name, place) = (&log.format, &log.place);
-            tracing::warn!("{place}: logformat {name} is not yet supported, using squid");
-            Format::Native
-        }),
+        // The configuration has warned of formats that are still to come.
+        format: Format::named(&log.format).unwrap_or(Format::Native),
         rotate: log.rotate,
     });
     logs.collect()

@@ -68,10 +68,11 @@ pub(crate) fn check(args: &Args) -> Result<Config, ExitCode> {
     for warning in &config.warnings {
         console::say(warning);
     }
-    match supports::check(&config) {
-        Ok(()) => Ok(config),
-        Err(problems) => Err(refuse(&problems)),
+    let warnings = supports::check(&config).map_err(|problems| refuse(&problems))?;
+    for warning in &warnings {
+        console::say(warning);
     }
+    Ok(config)
 }
 
 /// `-z`: there is no disk cache yet, so there is nothing to make.

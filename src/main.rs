@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         cli::Task::Version => version::tell(&name),
         cli::Task::Signal(order) => control::carry_out(order, &args),
         cli::Task::MakeDirectories => configuration::make_directories(&args),
-        cli::Task::Serve => serve::run(&args),
+        cli::Task::Serve => serve::run(&name, &args),
     };
     done.unwrap_or_else(|error| {
         console::fatal(&error);

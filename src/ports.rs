@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd as _;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use config::{Port, PortMode};
+use config::{Config, Port, PortMode};
 use net::listener::{BindOptions, bind_group};
 
 /// All listening sockets, and what is to be said of them once there is a log.
@@ -22,17 +22,18 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    /// Binds all ports for `workers` threads.
+    /// Binds all ports of a configuration for `workers` threads.
     ///
     /// # Errors
     /// When none could be bound; else those that couldn't are told in `failed`.
-    pub(crate) fn bind(ports: &[Port], workers: usize) -> anyhow::Result<Self> {
+    pub(crate) fn bind(config: &Config, workers: usize) -> anyhow::Result<Self> {
         let mut bound = Self {
             listeners: std::iter::repeat_with(Vec::new).take(workers).collect(),
             ..Self::default()
         };
-        for (number, port) in ports.iter().enumerate() {
-            match bind_port(port, workers) {
+        for (number, port) in config.ports.iter().enumerate() {
+            let buffer = config.tcp_recv_bufsize;
+            match bind_port(port, buffer, workers) {
                 Ok(group) => bound.take(number, port, group),
                 Err(error) => bound.failed.push(format!("{error:#}")),
             }
@@ -68,7 +69,7 @@ impl Ports {
     }
 }
 
-fn bind_port(port: &Port, workers: usize) -> anyhow::Result<Vec<TcpListener>> {
+fn bind_port(port: &Port, buffer: Option<u64>, workers: usize) -> anyhow::Result<Vec<TcpListener>> {
     let addr = address(port)?;
     let options = BindOptions {
         keepalive: port.keepalive.map(|probes| {
@@ -78,6 +79,7 @@ fn bind_port(port: &Port, workers: usize) -> anyhow::Result<Vec<TcpListener>> {
             let times = probes.timeout.as_secs() / interval.as_secs().max(1);
             (idle, interval, u32::try_from(times).unwrap_or(9).max(1))
         }),
+        receive_bytes: buffer.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
         ..BindOptions::default()
     };
     bind_group(addr, workers, &options).with_context(|| format!("Cannot bind socket to {addr}"))
@@ -111,10 +113,19 @@ mod tests {
         port
     }
 
+    fn bind(ports: &[Port], workers: usize) -> anyhow::Result<Ports> {
+        let config = Config {
+            ports: ports.to_vec(),
+            tcp_recv_bufsize: Some(32 << 10),
+            ..config::built_in()
+        };
+        Ports::bind(&config, workers)
+    }
+
     #[test]
     fn each_worker_gets_a_socket_of_each_port() {
         let ports = [port("127.0.0.1", 0), port("127.0.0.1", 0)];
-        let bound = Ports::bind(&ports, 3).unwrap();
+        let bound = bind(&ports, 3).unwrap();
         assert_eq!(bound.listeners.len(), 3);
         assert!(bound.listeners.iter().all(|worker| worker.len() == 2));
         assert_eq!(
@@ -129,14 +140,14 @@ mod tests {
 
     #[test]
     fn a_taken_port_is_told_and_the_others_are_used() {
-        let first = Ports::bind(&[port("127.0.0.1", 0)], 1).unwrap();
+        let first = bind(&[port("127.0.0.1", 0)], 1).unwrap();
         let taken = first.first_addr().unwrap().port();
         let ports = [port("127.0.0.1", taken), port("127.0.0.1", 0)];
-        let second = Ports::bind(&ports, 1).unwrap();
+        let second = bind(&ports, 1).unwrap();
         assert_eq!(
             (second.open.as_slice(), second.failed.len()),
             ([1].as_slice(), 1)
         );
-        Ports::bind(&[port("127.0.0.1", taken)], 1).unwrap_err();
+        bind(&[port("127.0.0.1", taken)], 1).unwrap_err();
     }
 }

@@ -1,5 +1,8 @@
 //! Gives up root's rights, for good, once the ports are bound.
 
+use std::fs::File;
+use std::path::Path;
+
 use anyhow::{Context as _, bail};
 use config::Config;
 use nix::unistd::{Gid, Group, Uid, User, initgroups, setgid, setgroups, setuid};
@@ -29,6 +32,23 @@ pub(crate) fn give_up(config: &Config) -> anyhow::Result<()> {
         }
     }
     setuid(user.uid).with_context(|| format!("cannot become user {}", user.name))
+}
+
+/// Makes a log file while we may still write anywhere, and gives it to the user that we become, so
+/// that a log in a directory of root's needs no preparation. What can't be made is complained of
+/// when it is opened.
+pub(crate) fn prepare(config: &Config, path: &Path) {
+    if !Uid::effective().is_root() || !path.is_absolute() || path.starts_with("/dev") {
+        return;
+    }
+    let Ok(user) = user(config.cache_effective_user.as_deref()) else {
+        return;
+    };
+    let made = File::options().append(true).create_new(true).open(path);
+    if made.is_ok() {
+        let (uid, gid) = (user.uid.as_raw(), user.gid.as_raw());
+        drop(std::os::unix::fs::chown(path, Some(uid), Some(gid)));
+    }
 }
 
 /// The name of the user that we run as, for messages.

@@ -24,6 +24,9 @@ pub(crate) fn run(crew: &Crew, source: &Source, args: &Args) {
     });
     match plan {
         Ok(plan) => {
+            for warning in &plan.rules.warnings {
+                tracing::warn!("{warning}");
+            }
             crew.reload(Arc::new(plan));
             tracing::info!("Reconfigured.");
         }

@@ -2,17 +2,18 @@
 //!
 //! | phase | moved on by |
 //! | --- | --- |
-//! | start: limits, PID file, ports, user, logs, plan, workers | itself, in this order: the ports may need root's rights, files must not be opened with them |
+//! | start: limits, PID file, ports, user, logs, plan, workers | itself, in this order: the ports and memory in large pages may need root's rights, files must not be opened with them |
 //! | serve | `SIGTERM`: drain; `SIGINT`: stop; a worker's end: stop, and fail |
 //! | drain: no new connections, for `shutdown_lifetime` | the last worker's end; a second signal: stop |
 //! | stop: workers end now | the last worker's end, or the end of patience |
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use config::{Config, FilePlace};
+use config::{Config, FilePlace, LogModule};
 use proxy::log::AccessLog;
 use proxy::worker::Phase;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -34,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const LOG_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Starts the proxy, in the foreground or as a daemon.
-pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(called: &str, args: &Args) -> anyhow::Result<ExitCode> {
     if args.stage == Some(Stage::Session) {
         return daemon::open_session();
     }
@@ -43,8 +44,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Ok(config) => config,
         Err(problems) => return Ok(configuration::refuse(&problems)),
     };
-    // Without a configuration this is a first try by hand: it ends with the terminal.
-    let stays = args.stays() || source == Source::BuiltIn;
+    // Without a configuration this is a first try by hand: it ends with the terminal. So does a
+    // bare `squall`; under Squid's name it is a daemon, as Squid is.
+    let by_hand = args.config.is_none() && called != "squid";
+    let stays = args.stays() || source == Source::BuiltIn || by_hand;
     if args.stage.is_none() && !stays {
         return daemon::start();
     }
@@ -59,7 +62,7 @@ async fn live(args: &Args, source: Source, mut config: Config) -> anyhow::Result
     let mut signals = Signals::open().context("cannot receive signals")?;
     let mut complaints = limits::set(&config);
     let pid_file = pid_file(&config, args, &mut complaints)?;
-    let ports = Ports::bind(&config.ports, workers::count(&config))?;
+    let ports = Ports::bind(&config, workers::count(&config))?;
     keep_open(&mut config, &ports.open);
     complaints.extend_from_slice(&ports.failed);
     if built_in && let Some(addr) = ports.first_addr() {
@@ -67,6 +70,10 @@ async fn live(args: &Args, source: Source, mut config: Config) -> anyhow::Result
             "No configuration file: Squid's stock rules hold, listening on {addr}"
         ));
     }
+    for path in log_files(&config) {
+        privileges::prepare(&config, path);
+    }
+    let files = store::Files::in_large_pages();
     privileges::give_up(&config)?;
     let cache_log = CacheLog::open(&config, args, built_in);
     cache_log.install()?;
@@ -79,7 +86,7 @@ async fn live(args: &Args, source: Source, mut config: Config) -> anyhow::Result
     for warning in &plan.rules.warnings {
         tracing::warn!("{warning}");
     }
-    let shared = supports::open(&plan.config, log.clone())?;
+    let shared = supports::open(&plan.config, files, log.clone())?;
     let crew = Crew::start(ports.listeners, plan, &shared)?;
     for line in &ports.told {
         tracing::info!("{line}");
@@ -154,6 +161,22 @@ fn stop(crew: &Crew) -> Instant {
     tracing::info!("Shutting down...");
     crew.order(Phase::Stop);
     Instant::now() + PATIENCE
+}
+
+/// The files that are logged to.
+fn log_files(config: &Config) -> impl Iterator<Item = &Path> {
+    let access = config
+        .access_logs
+        .iter()
+        .filter_map(|log| match &log.module {
+            LogModule::File(path) => Some(path.as_path()),
+            LogModule::None | LogModule::Other(_) => None,
+        });
+    let cache = match &config.cache_log {
+        FilePlace::File(path) => Some(path.as_path()),
+        FilePlace::Unset | FilePlace::None => None,
+    };
+    access.chain(cache)
 }
 
 /// Rules and workers count ports as they are open.

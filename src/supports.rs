@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use config::{Config, FilePlace, Problems, Replacement};
+use config::{Config, FilePlace, Problem, Problems, Replacement};
 use jiff::tz::TimeZone;
 use net::clock::Clock;
 use net::dns::{self, Resolver};
@@ -13,12 +13,17 @@ use proxy::flow::Store;
 use proxy::plan::Plan;
 use stats::Registry;
 
+use crate::limits;
 use crate::workers::Shared;
 
 const DNS_PORT: u16 = 53;
 
 /// Makes everything that workers share.
-pub(crate) fn open(config: &Config, log: proxy::log::AccessLog) -> anyhow::Result<Shared> {
+pub(crate) fn open(
+    config: &Config,
+    files: Option<store::Files>,
+    log: proxy::log::AccessLog,
+) -> anyhow::Result<Shared> {
     let registry = Arc::new(Registry::new());
     let clock = Clock::new();
     let resolver = Resolver::start(
@@ -29,7 +34,10 @@ pub(crate) fn open(config: &Config, log: proxy::log::AccessLog) -> anyhow::Resul
     )
     .context("cannot start the DNS thread")?;
     Ok(Shared {
-        store: Store::new(store_options(config)),
+        store: Store::new(store::Options {
+            files,
+            ..store_options(config)
+        }),
         resolver,
         clock,
         registry,
@@ -47,14 +55,14 @@ pub(crate) fn plan(config: Config, before: Option<&Plan>) -> Result<Plan, Proble
     Plan::new(config, &environment, &hostname(), before)
 }
 
-/// Are the rules good?
-pub(crate) fn check(config: &Config) -> Result<(), Problems> {
+/// Are the rules good? Gives what there is to say of them all the same.
+pub(crate) fn check(config: &Config) -> Result<Vec<Problem>, Problems> {
     let zone = TimeZone::system();
     let environment = rules::Environment {
         resolve: &resolve,
         zone: &zone,
     };
-    rules::Rules::compile(config, &environment).map(drop)
+    rules::Rules::compile(config, &environment).map(|rules| rules.warnings)
 }
 
 /// Asks the system; only while a configuration is read.
@@ -84,8 +92,15 @@ fn store_options(config: &Config) -> store::Options {
             Some(Replacement::HeapGdsf) => store::Policy::HeapGdsf,
             Some(Replacement::HeapLfuda) => store::Policy::HeapLfuda,
         },
+        files_max: body_files_max(),
         ..store::Options::default()
     }
+}
+
+/// A part of the files that we may have open: most are for connections.
+fn body_files_max() -> usize {
+    let part = usize::try_from(limits::open_files() / 8).unwrap_or(usize::MAX);
+    part.min(store::Options::default().files_max)
 }
 
 fn dns_options(config: &Config) -> dns::Options {
@@ -143,7 +158,7 @@ mod tests {
 
     #[test]
     fn the_built_in_configuration_can_be_worked_out() {
-        check(&config::built_in()).unwrap();
+        assert!(check(&config::built_in()).unwrap().is_empty());
         plan(config::built_in(), None).unwrap();
     }
 }

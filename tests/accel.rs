@@ -26,7 +26,9 @@ fn peer(origin: &Origin) -> String {
 fn told(options: &str, host: &str) -> String {
     let origin = telling();
     let program = accelerator(options, &peer(&origin));
-    client(&program).request("GET", "/p?q", &[("Host", host)]).text()
+    client(&program)
+        .request("GET", "/p?q", &[("Host", host)])
+        .text()
 }
 
 /// Each choice of `http_port … accel`.
@@ -34,10 +36,22 @@ fn told(options: &str, host: &str) -> String {
 fn hosts() {
     assert_eq!(told("vhost", "a.example"), "a.example /p?q");
     assert_eq!(told("vhost", "a.example:8080"), "a.example:8080 /p?q");
-    assert_eq!(told("defaultsite=site.example", "a.example"), "a.example /p?q");
-    assert_eq!(told("defaultsite=site.example no-vhost", "a.example"), "site.example /p?q");
-    assert_eq!(told("defaultsite=site.example:81 no-vhost", "a.example"), "site.example:81 /p?q");
-    assert_eq!(told("vhost vport=8000", "a.example:1"), "a.example:8000 /p?q");
+    assert_eq!(
+        told("defaultsite=site.example", "a.example"),
+        "a.example /p?q"
+    );
+    assert_eq!(
+        told("defaultsite=site.example no-vhost", "a.example"),
+        "site.example /p?q"
+    );
+    assert_eq!(
+        told("defaultsite=site.example:81 no-vhost", "a.example"),
+        "site.example:81 /p?q"
+    );
+    assert_eq!(
+        told("vhost vport=8000", "a.example:1"),
+        "a.example:8000 /p?q"
+    );
     assert_eq!(told("", "a.example"), "a.example /p?q");
 }
 
@@ -143,8 +157,18 @@ http_access allow get
     let inside: SocketAddr = ([127, 0, 0, 1], other).into();
     assert_eq!(Client::connect(inside).get(&origin.url("/x")).status, 200);
     // The lists tell the ports apart.
-    assert_eq!(client(&program).request("DELETE", "/", &[("Host", "a")]).status, 403);
-    assert_eq!(Client::connect(inside).request("DELETE", &origin.url("/"), &[]).status, 200);
+    assert_eq!(
+        client(&program)
+            .request("DELETE", "/", &[("Host", "a")])
+            .status,
+        403
+    );
+    assert_eq!(
+        Client::connect(inside)
+            .request("DELETE", &origin.url("/"), &[])
+            .status,
+        200
+    );
 }
 
 /// A port on `[::1]`, and one on all addresses.
@@ -176,5 +200,8 @@ fn redirects_pass() {
     });
     let program = accelerator("vhost", &peer(&origin));
     let answer = client(&program).request("GET", "/", &[("Host", "a.example")]);
-    assert_eq!((answer.status, answer.field("Location")), (302, Some("http://inside.example:81/x")));
+    assert_eq!(
+        (answer.status, answer.field("Location")),
+        (302, Some("http://inside.example:81/x"))
+    );
 }

@@ -57,7 +57,10 @@ fn a_miss_and_then_a_hit() {
     let origin = origin(fresh("hello"));
     let program = forward("");
     let mut client = client(&program);
-    let (miss, hit) = (client.get(&origin.url("/a?b")), client.get(&origin.url("/a?b")));
+    let (miss, hit) = (
+        client.get(&origin.url("/a?b")),
+        client.get(&origin.url("/a?b")),
+    );
     assert_eq!((miss.text(), hit.text()), ("hello".into(), "hello".into()));
     assert_eq!(origin.total(), 1);
     let lines = program.wait_for_log_lines(2);
@@ -92,7 +95,10 @@ fn age_via_and_cache_status() {
     assert_eq!(hit.head.all("Age").len(), 1);
     for answer in [&miss, &hit] {
         let via = answer.head.all("Via").join(", ");
-        assert!(via.starts_with("1.0 before, 1.1 proxy.example (squall"), "{via}");
+        assert!(
+            via.starts_with("1.0 before, 1.1 proxy.example (squall"),
+            "{via}"
+        );
         assert_eq!(answer.head.all("Date").len(), 1);
     }
 }
@@ -100,7 +106,9 @@ fn age_via_and_cache_status() {
 /// A client that has the stored response is told so, by tag or by date.
 #[test]
 fn conditions_are_answered_from_the_cache() {
-    let reply = fresh("abc").field("ETag", "\"t\"").field("Last-Modified", OLD);
+    let reply = fresh("abc")
+        .field("ETag", "\"t\"")
+        .field("Last-Modified", OLD);
     let origin = origin(reply);
     let program = forward("");
     let mut client = client(&program);
@@ -118,7 +126,12 @@ fn conditions_are_answered_from_the_cache() {
     assert_eq!(origin.total(), 1);
     assert_eq!(
         results(&program, 4),
-        ["TCP_MISS/200", "TCP_IMS_HIT/304", "TCP_INM_HIT/304", "TCP_MEM_HIT/200"]
+        [
+            "TCP_MISS/200",
+            "TCP_IMS_HIT/304",
+            "TCP_INM_HIT/304",
+            "TCP_MEM_HIT/200"
+        ]
     );
 }
 
@@ -136,11 +149,18 @@ fn ranges_come_from_the_stored_response() {
         ("bytes=-3", "789", "bytes 7-9/10"),
     ] {
         let part = client.request("GET", &url, &[("Range", range)]);
-        assert_eq!((part.status, part.text().as_str()), (206, content), "{range}");
+        assert_eq!(
+            (part.status, part.text().as_str()),
+            (206, content),
+            "{range}"
+        );
         assert_eq!(part.field("Content-Range"), Some(stated));
     }
     let beyond = client.request("GET", &url, &[("Range", "bytes=10-")]);
-    assert_eq!((beyond.status, beyond.field("Content-Range")), (416, Some("bytes */10")));
+    assert_eq!(
+        (beyond.status, beyond.field("Content-Range")),
+        (416, Some("bytes */10"))
+    );
     let other = [("Range", "bytes=0-0"), ("If-Range", "\"u\"")];
     assert_eq!(client.request("GET", &url, &other).text(), "0123456789");
     assert_eq!(origin.total(), 1);
@@ -162,7 +182,11 @@ fn a_stale_response_is_validated() {
     assert_eq!(origin.total(), 2);
     assert_eq!(
         results(&program, 3),
-        ["TCP_MISS/200", "TCP_REFRESH_UNMODIFIED/200", "TCP_MEM_HIT/200"]
+        [
+            "TCP_MISS/200",
+            "TCP_REFRESH_UNMODIFIED/200",
+            "TCP_MEM_HIT/200"
+        ]
     );
 }
 
@@ -179,7 +203,11 @@ fn a_changed_response_replaces_the_stale_one() {
     assert_eq!(texts, ["one", "two", "two"]);
     assert_eq!(
         results(&program, 3),
-        ["TCP_MISS/200", "TCP_REFRESH_MODIFIED/200", "TCP_MEM_HIT/200"]
+        [
+            "TCP_MISS/200",
+            "TCP_REFRESH_MODIFIED/200",
+            "TCP_MEM_HIT/200"
+        ]
     );
 }
 
@@ -233,7 +261,11 @@ fn a_reload_fetches_anew() {
     assert_eq!(client.get(&url).text(), "new");
     assert_eq!(
         results(&program, 3),
-        ["TCP_MISS/200", "TCP_CLIENT_REFRESH_MISS/200", "TCP_MEM_HIT/200"]
+        [
+            "TCP_MISS/200",
+            "TCP_CLIENT_REFRESH_MISS/200",
+            "TCP_MEM_HIT/200"
+        ]
     );
 }
 
@@ -270,7 +302,10 @@ fn what_is_private_is_not_shared() {
     assert_eq!(asked_for_two(fresh("theirs"), &secret), 2);
     let allowed = Reply::ok("ours").field("Cache-Control", "public, max-age=600");
     assert_eq!(asked_for_two(allowed, &secret), 1);
-    assert_eq!(asked_for_two(fresh("x"), &[("Cache-Control", "no-store")]), 2);
+    assert_eq!(
+        asked_for_two(fresh("x"), &[("Cache-Control", "no-store")]),
+        2
+    );
 }
 
 /// A stored response says nothing of the cookie that its first client got.
@@ -339,7 +374,10 @@ fn head_from_the_cache() {
     let program = forward("");
     let mut client = client(&program);
     let url = origin.url("/");
-    assert_eq!(client.request("HEAD", &url, &[]).field("Content-Length"), Some("5"));
+    assert_eq!(
+        client.request("HEAD", &url, &[]).field("Content-Length"),
+        Some("5")
+    );
     client.get(&url);
     let head = client.request("HEAD", &url, &[]);
     assert_eq!(head.field("Content-Length"), Some("5"));
@@ -386,7 +424,11 @@ fn a_cut_reply_is_not_stored() {
             assert_eq!(origin.count(path), round, "{path}");
         }
     }
-    assert!(results(&program, 4).iter().all(|result| result == "TCP_MISS_ABORTED/200"));
+    assert!(
+        results(&program, 4)
+            .iter()
+            .all(|result| result == "TCP_MISS_ABORTED/200")
+    );
 }
 
 /// The `cache` list keeps what it denies out; the rest is stored.
@@ -459,7 +501,10 @@ fn a_fetch_outlives_its_client() {
 #[test]
 fn quick_abort_weighs_what_is_left() {
     let gate = testkit::Gate::new();
-    let large = fresh("x").send(vec![b'x'; 70_000]).pass(&gate).send(vec![b'x'; 3 << 20]);
+    let large = fresh("x")
+        .send(vec![b'x'; 70_000])
+        .pass(&gate)
+        .send(vec![b'x'; 3 << 20]);
     let origin = origin(large);
     let program = forward("");
     let mut leaving = client(&program);

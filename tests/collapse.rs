@@ -35,7 +35,10 @@ fn crowd<T: Send + 'static>(
         thread.spawn(move || work(number)).unwrap()
     };
     let threads: Vec<_> = (0..count).map(spawn).collect();
-    threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    threads
+        .into_iter()
+        .map(|thread| thread.join().unwrap())
+        .collect()
 }
 
 /// An origin of self-describing files of this size, named by their paths.
@@ -61,14 +64,26 @@ fn a_hundred_clients_for_ten_cold_files() {
         let mut client = Client::connect(addr).keep_no_bodies().wait(PATIENCE);
         let file = number % 10;
         let answer = client.get(&format!("{base}/{file}"));
-        (file, answer.status, answer.content.len, answer.content.hash())
+        (
+            file,
+            answer.status,
+            answer.content.len,
+            answer.content.hash(),
+        )
     });
     for (file, status, len, hash) in found {
-        assert_eq!((status, len, hash), (200, SIZE, hashes[file]), "file {file}");
+        assert_eq!(
+            (status, len, hash),
+            (200, SIZE, hashes[file]),
+            "file {file}"
+        );
     }
     assert_eq!(origin.total(), 10);
     let growth = program.rss_kib().saturating_sub(before);
-    assert!(growth < 160 << 10, "grew by {growth} KiB for 100 MB of files");
+    assert!(
+        growth < 160 << 10,
+        "grew by {growth} KiB for 100 MB of files"
+    );
 }
 
 /// Five hundred clients for one cold URL: one fetch, and everybody reads along from the first byte.
@@ -132,7 +147,11 @@ fn five_hundred_clients_and_a_cut() {
             other => panic!("a cut reply was taken for {other:?}"),
         }
     }
-    assert!(origin.total() < 250, "{} fetches for 500 clients", origin.total());
+    assert!(
+        origin.total() < 250,
+        "{} fetches for 500 clients",
+        origin.total()
+    );
 }
 
 /// A reply that turns out to be private is for its own client; those who waited go on by themselves, and get theirs.
@@ -205,9 +224,15 @@ fn joined_requests_are_marked() {
     let other = Origin::start(|_: &Request| Reply::ok("y"));
     client(&program).get(&other.url("/"));
     gate.open();
-    assert_eq!((one.response().text(), two.response().text()), ("x".into(), "x".into()));
+    assert_eq!(
+        (one.response().text(), two.response().text()),
+        ("x".into(), "x".into())
+    );
     let lines = program.wait_for_log_lines(3);
-    assert!(lines.iter().any(|line| line.contains("TCP_CF_MISS/200")), "{lines:#?}");
+    assert!(
+        lines.iter().any(|line| line.contains("TCP_CF_MISS/200")),
+        "{lines:#?}"
+    );
     assert_eq!(origin.total(), 1);
 }
 
@@ -259,7 +284,9 @@ fn a_slow_reader_holds_nobody_back() {
     let origin = files(SIZE);
     let program = collapsing();
     let url = origin.url("/large");
-    let mut slow = Client::connect_narrow(program.addr()).keep_no_bodies().wait(PATIENCE);
+    let mut slow = Client::connect_narrow(program.addr())
+        .keep_no_bodies()
+        .wait(PATIENCE);
     slow.send_request("GET", &url, &[]);
     slow.read_exact(1000);
     let before = program.rss_kib();
@@ -279,7 +306,11 @@ fn a_slow_reader_holds_nobody_back() {
 }
 
 /// How much is sent through in the flat-memory tests: a quarter of it where the program is not optimised.
-const LARGE: u64 = if cfg!(debug_assertions) { 256 << 20 } else { 1 << 30 };
+const LARGE: u64 = if cfg!(debug_assertions) {
+    256 << 20
+} else {
+    1 << 30
+};
 
 /// Growth that counts as flat, in KiB.
 const FLAT: u64 = 64 << 10;
@@ -293,7 +324,10 @@ fn a_large_download_at_flat_memory() {
     let mut client = client(&program).keep_no_bodies().wait(PATIENCE);
     let answer = client.get(&origin.url("/large"));
     let expected = Pattern::new("/large", LARGE);
-    assert_eq!((answer.content.len, answer.content.hash()), (LARGE, expected.hash()));
+    assert_eq!(
+        (answer.content.len, answer.content.hash()),
+        (LARGE, expected.hash())
+    );
     let growth = program.rss_kib().saturating_sub(before);
     assert!(growth < FLAT, "grew by {growth} KiB");
 }
@@ -302,7 +336,11 @@ fn a_large_download_at_flat_memory() {
 #[test]
 fn a_large_upload_at_flat_memory() {
     let origin = Origin::start(|request: &Request| {
-        Reply::ok(format!("{} {:x}", request.content.len, request.content.hash()))
+        Reply::ok(format!(
+            "{} {:x}",
+            request.content.len,
+            request.content.hash()
+        ))
     });
     let program = forward("");
     let upload = Pattern::new("upload", LARGE);

@@ -16,7 +16,12 @@ fn plain() -> Origin {
 fn passed_on(conf: &str, fields: &[(&str, &str)]) -> Request {
     let origin = plain();
     let program = forward(conf);
-    assert_eq!(client(&program).request("GET", &origin.url("/"), fields).status, 200);
+    assert_eq!(
+        client(&program)
+            .request("GET", &origin.url("/"), fields)
+            .status,
+        200
+    );
     origin.last()
 }
 
@@ -48,7 +53,10 @@ fn old_clients_may_stay() {
     for field in ["Connection", "Proxy-Connection"] {
         let mut client = client(&program);
         for _ in 0..2 {
-            client.send(format!("GET {} HTTP/1.0\r\n{field}: keep-alive\r\n\r\n", origin.url("/")));
+            client.send(format!(
+                "GET {} HTTP/1.0\r\n{field}: keep-alive\r\n\r\n",
+                origin.url("/")
+            ));
             let answer = client.response();
             assert_eq!(answer.text(), "x");
             assert!(answer.head.has("Connection", "keep-alive"));
@@ -79,7 +87,10 @@ fn chunks_go_to_new_clients() {
     gate.wait_for_arrivals(1);
     gate.open();
     let answer = client.response();
-    assert_eq!((answer.text().as_str(), answer.field("Transfer-Encoding")), ("abcd", Some("chunked")));
+    assert_eq!(
+        (answer.text().as_str(), answer.field("Transfer-Encoding")),
+        ("abcd", Some("chunked"))
+    );
     assert_eq!(client.get(&origin.url("/")).text(), "abcd");
 }
 
@@ -93,7 +104,11 @@ fn trailers_do_no_harm() {
     for _ in 0..2 {
         assert_eq!(client.get(&origin.url("/")).text(), "abc");
     }
-    client.send_request("POST", &origin.url("/up"), &[("Transfer-Encoding", "chunked")]);
+    client.send_request(
+        "POST",
+        &origin.url("/up"),
+        &[("Transfer-Encoding", "chunked")],
+    );
     client.send("3\r\nabc\r\n0\r\nX-Sum: 1\r\n\r\n");
     assert_eq!(client.response_to("POST").text(), "abc");
     assert_eq!(origin.last().content.kept, b"abc");
@@ -109,9 +124,15 @@ fn pipelined_requests() {
     let program = forward("");
     let mut client = client(&program);
     let request = |path: &str| {
-        format!("GET {} HTTP/1.1\r\nHost: {}\r\n\r\n", origin.url(path), origin.addr())
+        format!(
+            "GET {} HTTP/1.1\r\nHost: {}\r\n\r\n",
+            origin.url(path),
+            origin.addr()
+        )
     };
-    let all: String = (0..20).map(|number| request(&format!("/{number}"))).collect();
+    let all: String = (0..20)
+        .map(|number| request(&format!("/{number}")))
+        .collect();
     client.send(all);
     for number in 0..20 {
         assert_eq!(client.response().text(), format!("/{number}"));
@@ -154,7 +175,11 @@ fn origin_connections_are_reused() {
 #[test]
 fn uploads() {
     let origin = Origin::start(|request: &Request| {
-        Reply::ok(format!("{} {:x}", request.content.len, request.content.hash()))
+        Reply::ok(format!(
+            "{} {:x}",
+            request.content.len,
+            request.content.hash()
+        ))
     });
     let program = forward("");
     let mut client = client(&program);
@@ -174,7 +199,10 @@ fn uploads() {
     client.send("0\r\n\r\n");
     assert_eq!(client.response_to("PUT").text(), expected);
 
-    let fields = [("Content-Length", length.as_str()), ("Expect", "100-continue")];
+    let fields = [
+        ("Content-Length", length.as_str()),
+        ("Expect", "100-continue"),
+    ];
     client.send_request("PUT", &origin.url("/"), &fields);
     // Nothing is sent before the word comes.
     assert_eq!(client.read_exact(25), b"HTTP/1.1 100 Continue\r\n\r\n");
@@ -219,7 +247,14 @@ fn hop_by_hop_fields_stay_behind() {
             ("X-Other", "2"),
         ],
     );
-    for name in ["X-Mine", "Keep-Alive", "Proxy-Connection", "TE", "Upgrade", "Proxy-Authorization"] {
+    for name in [
+        "X-Mine",
+        "Keep-Alive",
+        "Proxy-Connection",
+        "TE",
+        "Upgrade",
+        "Proxy-Authorization",
+    ] {
         assert_eq!(seen.field(name), None, "{name}");
     }
     assert_eq!(seen.field("X-Other"), Some("2"));
@@ -240,8 +275,16 @@ fn hop_by_hop_fields_stay_behind() {
 #[test]
 fn fields_keep_order_and_case() {
     let seen = passed_on("", &[("x-b", "1"), ("X-A", "2"), ("x-B", "3")]);
-    let names: Vec<_> = seen.head.fields.iter().map(|(name, _)| name.as_str()).collect();
-    let ours: Vec<_> = names.iter().filter(|name| name.to_ascii_lowercase().starts_with("x-") && name.len() == 3).collect();
+    let names: Vec<_> = seen
+        .head
+        .fields
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let ours: Vec<_> = names
+        .iter()
+        .filter(|name| name.to_ascii_lowercase().starts_with("x-") && name.len() == 3)
+        .collect();
     assert_eq!(ours, [&"x-b", &"X-A", &"x-B"]);
     assert_eq!(seen.head.all("X-B"), ["1", "3"]);
 }
@@ -251,7 +294,11 @@ fn fields_keep_order_and_case() {
 fn the_url_rules_the_host() {
     let origin = plain();
     let program = forward("");
-    client(&program).request("GET", &origin.url("/a?b=c"), &[("Host", "elsewhere.example")]);
+    client(&program).request(
+        "GET",
+        &origin.url("/a?b=c"),
+        &[("Host", "elsewhere.example")],
+    );
     let seen = origin.last();
     assert_eq!(seen.target, "/a?b=c");
     assert_eq!(seen.head.all("Host"), [origin.addr().to_string()]);
@@ -269,9 +316,16 @@ fn forwarded_for() {
         ("forwarded_for delete", None),
         ("forwarded_for truncate", Some("127.0.0.1")),
     ] {
-        assert_eq!(passed_on(conf, &before).field("X-Forwarded-For"), expected, "{conf}");
+        assert_eq!(
+            passed_on(conf, &before).field("X-Forwarded-For"),
+            expected,
+            "{conf}"
+        );
     }
-    assert_eq!(passed_on("", &[]).field("X-Forwarded-For"), Some("127.0.0.1"));
+    assert_eq!(
+        passed_on("", &[]).field("X-Forwarded-For"),
+        Some("127.0.0.1")
+    );
 }
 
 /// Via names us, behind who came before; `via off` is silent both ways.
@@ -279,7 +333,10 @@ fn forwarded_for() {
 fn via() {
     let conf = "visible_hostname proxy.example\nhttpd_suppress_version_string on";
     let seen = passed_on(conf, &[("Via", "1.0 first")]);
-    assert_eq!(seen.field("Via"), Some("1.0 first, 1.1 proxy.example (squall)"));
+    assert_eq!(
+        seen.field("Via"),
+        Some("1.0 first, 1.1 proxy.example (squall)")
+    );
     let off = format!("{conf}\nvia off");
     assert_eq!(passed_on(&off, &[]).field("Via"), None);
     assert_eq!(passed_back(&off, Reply::ok("x")).field("Via"), None);
@@ -295,7 +352,11 @@ request_header_access User-Agent deny all
 request_header_replace User-Agent Nobody/1
 request_header_add X-Added \"here\" all
 ";
-    let fields = [("Referer", "http://a/"), ("User-Agent", "Me/2"), ("X-Kept", "1")];
+    let fields = [
+        ("Referer", "http://a/"),
+        ("User-Agent", "Me/2"),
+        ("X-Kept", "1"),
+    ];
     let seen = passed_on(conf, &fields);
     assert_eq!(seen.field("Referer"), None);
     assert_eq!(seen.field("User-Agent"), Some("Nobody/1"));
@@ -351,10 +412,12 @@ fn a_loop_is_ended() {
 #[test]
 fn a_get_on_a_dead_connection_is_sent_again() {
     // The second request on a connection is answered by a reset.
-    let origin = Origin::start(|request: &Request| match (request.connection, &*request.target) {
-        (0, "/second") => Reply::raw("").reset(),
-        _ => Reply::ok("x"),
-    });
+    let origin = Origin::start(
+        |request: &Request| match (request.connection, &*request.target) {
+            (0, "/second") => Reply::raw("").reset(),
+            _ => Reply::ok("x"),
+        },
+    );
     let program = forward("workers 1");
     let mut client = client(&program);
     assert_eq!(client.get(&origin.url("/first")).text(), "x");
@@ -395,10 +458,18 @@ fn unreachable_origins() {
     let port = testkit::free_port();
     let refused = client(&program).get(&format!("http://127.0.0.1:{port}/"));
     assert_eq!(refused.status, 503);
-    assert!(refused.field("X-Squid-Error").unwrap().starts_with("ERR_CONNECT_FAIL"));
+    assert!(
+        refused
+            .field("X-Squid-Error")
+            .unwrap()
+            .starts_with("ERR_CONNECT_FAIL")
+    );
     let line = program.wait_for_log(|line| line.contains("/503"));
     let entry = Entry::of(&line);
-    assert_eq!((entry.result.as_str(), entry.hierarchy.as_str()), ("TCP_MISS/503", "HIER_DIRECT/127.0.0.1"));
+    assert_eq!(
+        (entry.result.as_str(), entry.hierarchy.as_str()),
+        ("TCP_MISS/503", "HIER_DIRECT/127.0.0.1")
+    );
 }
 
 /// TRACE and OPTIONS with `Max-Forwards: 0` end here; otherwise they are counted down.
@@ -411,7 +482,12 @@ fn max_forwards() {
     let trace = client.request("TRACE", &origin.url("/"), &fields);
     assert_eq!(trace.status, 200);
     assert!(trace.text().contains("X-Mine: 1") && !trace.text().contains("secret"));
-    assert_eq!(client.request("OPTIONS", &origin.url("/"), &[("Max-Forwards", "0")]).status, 200);
+    assert_eq!(
+        client
+            .request("OPTIONS", &origin.url("/"), &[("Max-Forwards", "0")])
+            .status,
+        200
+    );
     assert_eq!(origin.total(), 0);
     client.request("OPTIONS", &origin.url("/"), &[("Max-Forwards", "3")]);
     assert_eq!(origin.last().field("Max-Forwards"), Some("2"));
@@ -421,16 +497,26 @@ fn max_forwards() {
 #[test]
 fn rubbish_is_refused() {
     let program = forward("");
-    for rubbish in ["GET / HTTP/1.1\r\nA : b\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", "GET /path HTTP/1.1\r\nHost: a\r\n\r\n"] {
+    for rubbish in [
+        "GET / HTTP/1.1\r\nA : b\r\n\r\n",
+        "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+        "GET /path HTTP/1.1\r\nHost: a\r\n\r\n",
+    ] {
         let mut client = client(&program);
         client.send(rubbish);
         assert_eq!(client.response().status, 400, "{rubbish:?}");
         client.expect_close();
     }
     let lines = program.wait_for_log_lines(3);
-    let first = lines.iter().find(|line| line.contains("error:invalid-request")).unwrap();
+    let first = lines
+        .iter()
+        .find(|line| line.contains("error:invalid-request"))
+        .unwrap();
     let entry = Entry::of(first);
-    assert_eq!((entry.result.as_str(), entry.hierarchy.as_str()), ("NONE_NONE/400", "HIER_NONE/-"));
+    assert_eq!(
+        (entry.result.as_str(), entry.hierarchy.as_str()),
+        ("NONE_NONE/400", "HIER_NONE/-")
+    );
 }
 
 /// Several clients on one worker don't wait for each other.
@@ -493,9 +579,31 @@ http {{
     nginx.kill().unwrap();
     nginx.wait().unwrap();
     assert_eq!(first, "from nginx");
-    assert!(second.ends_with("from nginx") && second.contains(";hit"), "{second}");
+    assert!(
+        second.ends_with("from nginx") && second.contains(";hit"),
+        "{second}"
+    );
     assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
     program.wait_for_log(|line| line.contains("TCP_MISS/200"));
     program.wait_for_log(|line| line.contains("TCP_MEM_HIT/200") && line.contains(" GET "));
     program.wait_for_log(|line| line.contains("TCP_MEM_HIT/200") && line.contains(" HEAD "));
+}
+
+/// A client that leaves while its answer stands still lets go of the origin at once.
+#[test]
+fn a_client_that_leaves_is_missed() {
+    let gate = Gate::new();
+    let reply = Reply::ok("first ")
+        .field("Cache-Control", "no-store")
+        .pass(&gate)
+        .send("last");
+    let origin = Origin::start(move |_: &Request| reply.clone());
+    let program = forward("");
+    let mut client = client(&program);
+    client.send_request("GET", &origin.url("/"), &[]);
+    gate.wait_for_arrivals(1);
+    client.read_exact(10);
+    drop(client);
+    program.wait_for_log(|line| line.contains("TCP_MISS_ABORTED/200"));
+    gate.open();
 }

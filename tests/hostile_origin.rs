@@ -20,7 +20,10 @@ const CONF: &str = "http_access allow all\nworkers 1\nmaximum_object_size_in_mem
 fn first_then_good(first: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Origin {
     let seen = Mutex::new(HashSet::new());
     Origin::start(move |request| {
-        let is_first = seen.lock().expect("no panic holds it").insert(request.target.clone());
+        let is_first = seen
+            .lock()
+            .expect("no panic holds it")
+            .insert(request.target.clone());
         if is_first {
             first(&request.target)
         } else {
@@ -58,14 +61,26 @@ fn refused(answers: &[(String, Vec<u8>)], statuses: &[u16]) {
             }
         }
     }
-    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
-    assert_eq!(Client::connect(program.addr()).get(&origin.url("/after")).body(), b"fine");
+    assert!(
+        faults.is_empty(),
+        "{} faults:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+    assert_eq!(
+        Client::connect(program.addr())
+            .get(&origin.url("/after"))
+            .body(),
+        b"fine"
+    );
     unhurt(&mut program);
 }
 
 /// `200 OK` that may be stored, with these field lines and this body.
 fn ok(fields: &str, body: &str) -> Vec<u8> {
-    bytes(&format!("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\n{fields}\r\n\r\n{body}"))
+    bytes(&format!(
+        "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\n{fields}\r\n\r\n{body}"
+    ))
 }
 
 /// A-4: a response whose end two readers may see at different places is a 502 and is not stored.
@@ -73,17 +88,42 @@ fn ok(fields: &str, body: &str) -> Vec<u8> {
 fn ambiguous_framing_is_refused() {
     let mut answers = Vec::new();
     for fields in [
-        "Content-Length: 5\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 5", "Content-Length: 5\r\nContent-Length: 6",
-        "Content-Length: 5, 6", "Content-Length: -5", "Content-Length: +5", "Content-Length: 18446744073709551621", "Content-Length: 9223372036854775808",
-        "Content-Length: 0x5", "Content-Length: 5.0", "Content-Length: five", "Content-Length:", "Content-Length: 5 5", "Content-Length: \u{b}5",
-        "Content-Length : 5", "Content-Length:\r\n 5", "Content-Length: 5\r\n 5", "Transfer-Encoding: x", "Transfer-Encoding: gzip, chunked",
-        "Transfer-Encoding: chunked, identity", "Transfer-Encoding: identity", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
-        "Transfer-Encoding: xchunked", "Transfer-Encoding: \u{b}chunked", "Transfer-Encoding: \"chunked\"", "Transfer-Encoding: chunked;a=b",
-        "Transfer-Encoding : chunked", "Transfer-Encoding:", "Transfer-Encoding:\r\n chunked",
+        "Content-Length: 5\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5",
+        "Content-Length: 5\r\nContent-Length: 6",
+        "Content-Length: 5, 6",
+        "Content-Length: -5",
+        "Content-Length: +5",
+        "Content-Length: 18446744073709551621",
+        "Content-Length: 9223372036854775808",
+        "Content-Length: 0x5",
+        "Content-Length: 5.0",
+        "Content-Length: five",
+        "Content-Length:",
+        "Content-Length: 5 5",
+        "Content-Length: \u{b}5",
+        "Content-Length : 5",
+        "Content-Length:\r\n 5",
+        "Content-Length: 5\r\n 5",
+        "Transfer-Encoding: x",
+        "Transfer-Encoding: gzip, chunked",
+        "Transfer-Encoding: chunked, identity",
+        "Transfer-Encoding: identity",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: xchunked",
+        "Transfer-Encoding: \u{b}chunked",
+        "Transfer-Encoding: \"chunked\"",
+        "Transfer-Encoding: chunked;a=b",
+        "Transfer-Encoding : chunked",
+        "Transfer-Encoding:",
+        "Transfer-Encoding:\r\n chunked",
     ] {
         answers.push((format!("{fields:?}"), ok(fields, "5\r\nhello\r\n0\r\n\r\n")));
     }
-    answers.push(("coding in HTTP/1.0".into(), bytes("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n")));
+    answers.push((
+        "coding in HTTP/1.0".into(),
+        bytes("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"),
+    ));
     refused(&answers, &[502]);
 }
 
@@ -91,13 +131,44 @@ fn ambiguous_framing_is_refused() {
 #[test]
 fn malformed_heads_are_refused() {
     let mut answers = Vec::new();
-    for fields in ["X: a\0b", "X: a\rb", "X: a\u{1}", "X\0: a", "X\u{e9}: a", "X Y: a", "no colon", ": a", "X(: a"] {
-        answers.push((format!("{fields:?}"), ok(&format!("{fields}\r\nContent-Length: 5"), "hello")));
+    for fields in [
+        "X: a\0b",
+        "X: a\rb",
+        "X: a\u{1}",
+        "X\0: a",
+        "X\u{e9}: a",
+        "X Y: a",
+        "no colon",
+        ": a",
+        "X(: a",
+    ] {
+        answers.push((
+            format!("{fields:?}"),
+            ok(&format!("{fields}\r\nContent-Length: 5"), "hello"),
+        ));
     }
     for start in [
-        "hello", "<html>hello</html>\r\n\r\n", "HTTP/1.1\r\n\r\n", "HTTP/1.1 99 x\r\n\r\n", "HTTP/1.1 2000 OK\r\n\r\n", "HTTP/1.1 -20 OK\r\n\r\n", "HTTP/1.1 2 0 OK\r\n\r\n",
-        "HTTP/2.0 200 OK\r\n\r\n", "HTTP/0.9 200 OK\r\n\r\n", "ICY 200 OK\r\n\r\n", "http/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 a\0b\r\n\r\n", "HTTP/1.1 200 a\rb\r\n\r\n", "XHTTP/1.1 200 OK\r\n\r\n",
-        " HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1  200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\n X: a\r\n\r\n", "HTTP/1.1 200 OK\r\n \r\nX: a\r\n\r\n", "\u{16}\u{3}\u{3}\0\u{2}", "HTTP/1.1 200 OK\r\nX: a", "\r\n\r\n",
+        "hello",
+        "<html>hello</html>\r\n\r\n",
+        "HTTP/1.1\r\n\r\n",
+        "HTTP/1.1 99 x\r\n\r\n",
+        "HTTP/1.1 2000 OK\r\n\r\n",
+        "HTTP/1.1 -20 OK\r\n\r\n",
+        "HTTP/1.1 2 0 OK\r\n\r\n",
+        "HTTP/2.0 200 OK\r\n\r\n",
+        "HTTP/0.9 200 OK\r\n\r\n",
+        "ICY 200 OK\r\n\r\n",
+        "http/1.1 200 OK\r\n\r\n",
+        "HTTP/1.1 200 a\0b\r\n\r\n",
+        "HTTP/1.1 200 a\rb\r\n\r\n",
+        "XHTTP/1.1 200 OK\r\n\r\n",
+        " HTTP/1.1 200 OK\r\n\r\n",
+        "HTTP/1.1  200 OK\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n X: a\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n \r\nX: a\r\n\r\n",
+        "\u{16}\u{3}\u{3}\0\u{2}",
+        "HTTP/1.1 200 OK\r\nX: a",
+        "\r\n\r\n",
     ] {
         answers.push((format!("{start:?}"), bytes(start)));
     }
@@ -108,12 +179,34 @@ fn malformed_heads_are_refused() {
 #[test]
 fn odd_heads_are_cleaned_or_refused() {
     let mut answers = Vec::new();
-    for fields in ["X: a\r\n b", "X : a", "X: a\nY: b", "X: \u{e9}", "X:", "X: a\u{b}b"] {
-        answers.push((format!("{fields:?}"), ok(&format!("Vary: *\r\n{fields}\r\nContent-Length: 5"), "hello")));
+    for fields in [
+        "X: a\r\n b",
+        "X : a",
+        "X: a\nY: b",
+        "X: \u{e9}",
+        "X:",
+        "X: a\u{b}b",
+    ] {
+        answers.push((
+            format!("{fields:?}"),
+            ok(
+                &format!("Vary: *\r\n{fields}\r\nContent-Length: 5"),
+                "hello",
+            ),
+        ));
     }
-    answers.push(("LF alone".into(), bytes("HTTP/1.1 200 OK\nContent-Length: 5\nVary: *\n\nhello")));
-    answers.push(("no reason".into(), bytes("HTTP/1.1 200\r\nContent-Length: 5\r\nVary: *\r\n\r\nhello")));
-    answers.push(("minor version".into(), bytes("HTTP/1.7 200 OK\r\nContent-Length: 5\r\nVary: *\r\n\r\nhello")));
+    answers.push((
+        "LF alone".into(),
+        bytes("HTTP/1.1 200 OK\nContent-Length: 5\nVary: *\n\nhello"),
+    ));
+    answers.push((
+        "no reason".into(),
+        bytes("HTTP/1.1 200\r\nContent-Length: 5\r\nVary: *\r\n\r\nhello"),
+    ));
+    answers.push((
+        "minor version".into(),
+        bytes("HTTP/1.7 200 OK\r\nContent-Length: 5\r\nVary: *\r\n\r\nhello"),
+    ));
     refused(&answers, &[200, 502]);
 }
 
@@ -121,20 +214,43 @@ fn odd_heads_are_cleaned_or_refused() {
 #[test]
 fn huge_heads_are_refused() {
     let origin = Origin::start(|request| match request.target.as_str() {
-        "/long" => Reply::raw(format!("HTTP/1.1 200 OK\r\nX: {}\r\n\r\n", "x".repeat(10 << 20))).close(),
-        "/endless" => Reply::raw("HTTP/1.1 200 OK\r\n").send("X: a\r\n".repeat(2 << 20)).close(),
-        "/many" => Reply::raw(format!("HTTP/1.1 200 OK\r\n{}\r\n", "X: a\r\n".repeat(20_000))).close(),
-        "/few-bytes" => Reply::raw(format!("HTTP/1.1 200 OK\r\n{}\r\n", "a:\r\n".repeat(9_000))).close(),
+        "/long" => Reply::raw(format!(
+            "HTTP/1.1 200 OK\r\nX: {}\r\n\r\n",
+            "x".repeat(10 << 20)
+        ))
+        .close(),
+        "/endless" => Reply::raw("HTTP/1.1 200 OK\r\n")
+            .send("X: a\r\n".repeat(2 << 20))
+            .close(),
+        "/many" => Reply::raw(format!(
+            "HTTP/1.1 200 OK\r\n{}\r\n",
+            "X: a\r\n".repeat(20_000)
+        ))
+        .close(),
+        "/few-bytes" => {
+            Reply::raw(format!("HTTP/1.1 200 OK\r\n{}\r\n", "a:\r\n".repeat(9_000))).close()
+        }
         _ => Reply::ok("fine"),
     });
     let mut program = Program::start(CONF);
     let before = program.rss_kib();
     for path in ["/long", "/endless", "/many", "/few-bytes"] {
-        assert_eq!(Client::connect(program.addr()).get(&origin.url(path)).status, 502, "{path}");
+        assert_eq!(
+            Client::connect(program.addr())
+                .get(&origin.url(path))
+                .status,
+            502,
+            "{path}"
+        );
     }
     let grown = program.rss_kib().saturating_sub(before);
     assert!(grown < 4096, "{grown} KiB more in use");
-    assert_eq!(Client::connect(program.addr()).get(&origin.url("/after")).body(), b"fine");
+    assert_eq!(
+        Client::connect(program.addr())
+            .get(&origin.url("/after"))
+            .body(),
+        b"fine"
+    );
     unhurt(&mut program);
 }
 
@@ -142,8 +258,13 @@ fn huge_heads_are_refused() {
 #[test]
 fn a_flood_of_interim_responses_is_refused() {
     let origin = Origin::start(|request| {
-        let count = if request.target == "/flood" { 20_000 } else { 3 };
-        Reply::raw("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(count)).send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+        let count = if request.target == "/flood" {
+            20_000
+        } else {
+            3
+        };
+        Reply::raw("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(count))
+            .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
     });
     let mut program = Program::start(CONF);
     let few = Client::connect(program.addr()).get(&origin.url("/few"));
@@ -151,10 +272,17 @@ fn a_flood_of_interim_responses_is_refused() {
     assert_eq!(few.interim[0].field("Link"), Some("</a>"));
     let flood = Client::connect(program.addr()).get(&origin.url("/flood"));
     assert_eq!(flood.status, 502);
-    assert!(flood.interim.len() <= 32, "{} interim responses", flood.interim.len());
+    assert!(
+        flood.interim.len() <= 32,
+        "{} interim responses",
+        flood.interim.len()
+    );
     // HTTP/1.0 knows none.
     let mut old = Client::connect(program.addr());
-    old.send(format!("GET {} HTTP/1.0\r\nHost: a\r\n\r\n", origin.url("/few")));
+    old.send(format!(
+        "GET {} HTTP/1.0\r\nHost: a\r\n\r\n",
+        origin.url("/few")
+    ));
     let answer = old.response();
     assert_eq!((answer.status, answer.interim.len()), (200, 0));
     unhurt(&mut program);
@@ -174,7 +302,13 @@ fn interim_responses_are_cleaned() {
         assert_eq!(answer.body(), b"hello");
         let interim = answer.interim.first().expect("the 103 passes");
         assert_eq!(interim.field("Link"), Some("</a>"));
-        for name in ["Content-Length", "Transfer-Encoding", "X-A", "Connection", "Keep-Alive"] {
+        for name in [
+            "Content-Length",
+            "Transfer-Encoding",
+            "X-A",
+            "Connection",
+            "Keep-Alive",
+        ] {
             assert_eq!(interim.field(name), None, "{name}");
         }
     }
@@ -183,8 +317,15 @@ fn interim_responses_are_cleaned() {
 /// A-4: a change of protocol that nobody asked for is a 502, whatever it promises.
 #[test]
 fn unasked_protocol_changes_are_refused() {
-    let switch = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nraw";
-    refused(&[("101".into(), bytes(switch)), ("101 and 200".into(), bytes(&format!("{switch}{EVIL}")))], &[502]);
+    let switch =
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nraw";
+    refused(
+        &[
+            ("101".into(), bytes(switch)),
+            ("101 and 200".into(), bytes(&format!("{switch}{EVIL}"))),
+        ],
+        &[502],
+    );
 }
 
 /// A-4: a body that is cut short is seen to be cut, and the store keeps none of it.
@@ -197,28 +338,68 @@ fn cut_bodies_are_seen_and_not_kept() {
             "/nothing" => good.field("Content-Length", "100").close(),
             "/length-reset" => good.field("Content-Length", "100").send("hello").reset(),
             "/one-short" => good.field("Content-Length", "6").send("hello").close(),
-            "/huge" => good.field("Content-Length", "9223372036854775807").send("hello").close(),
-            "/chunks" => good.field("Transfer-Encoding", "chunked").send("5\r\nhello\r\n").close(),
-            "/chunks-reset" => good.field("Transfer-Encoding", "chunked").send("5\r\nhello\r\n").reset(),
-            "/in-chunk" => good.field("Transfer-Encoding", "chunked").send("50\r\nhello").close(),
-            "/bad-chunk" => good.field("Transfer-Encoding", "chunked").send("5\r\nhello\r\nX\r\n").close(),
-            "/bad-end" => good.field("Transfer-Encoding", "chunked").send("5\r\nhelloXX0\r\n\r\n").close(),
-            "/big-chunk" => good.field("Transfer-Encoding", "chunked").send("5\r\nhello\r\n10000000000000005\r\nhello\r\n0\r\n\r\n").close(),
-            "/no-blank-line" => good.field("Transfer-Encoding", "chunked").send("5\r\nhello\r\n0\r\n").close(),
-            "/bad-trailer" => good.field("Transfer-Encoding", "chunked").send("5\r\nhello\r\n0\r\nno colon\r\n\r\n").close(),
+            "/huge" => good
+                .field("Content-Length", "9223372036854775807")
+                .send("hello")
+                .close(),
+            "/chunks" => good
+                .field("Transfer-Encoding", "chunked")
+                .send("5\r\nhello\r\n")
+                .close(),
+            "/chunks-reset" => good
+                .field("Transfer-Encoding", "chunked")
+                .send("5\r\nhello\r\n")
+                .reset(),
+            "/in-chunk" => good
+                .field("Transfer-Encoding", "chunked")
+                .send("50\r\nhello")
+                .close(),
+            "/bad-chunk" => good
+                .field("Transfer-Encoding", "chunked")
+                .send("5\r\nhello\r\nX\r\n")
+                .close(),
+            "/bad-end" => good
+                .field("Transfer-Encoding", "chunked")
+                .send("5\r\nhelloXX0\r\n\r\n")
+                .close(),
+            "/big-chunk" => good
+                .field("Transfer-Encoding", "chunked")
+                .send("5\r\nhello\r\n10000000000000005\r\nhello\r\n0\r\n\r\n")
+                .close(),
+            "/no-blank-line" => good
+                .field("Transfer-Encoding", "chunked")
+                .send("5\r\nhello\r\n0\r\n")
+                .close(),
+            "/bad-trailer" => good
+                .field("Transfer-Encoding", "chunked")
+                .send("5\r\nhello\r\n0\r\nno colon\r\n\r\n")
+                .close(),
             other => panic!("{other}"),
         }
     });
     let mut program = Program::start(CONF);
     for path in [
-        "/length", "/nothing", "/length-reset", "/one-short", "/huge", "/chunks", "/chunks-reset", "/in-chunk", "/bad-chunk", "/bad-end", "/big-chunk", "/no-blank-line",
+        "/length",
+        "/nothing",
+        "/length-reset",
+        "/one-short",
+        "/huge",
+        "/chunks",
+        "/chunks-reset",
+        "/in-chunk",
+        "/bad-chunk",
+        "/bad-end",
+        "/big-chunk",
+        "/no-blank-line",
         "/bad-trailer",
     ] {
         let url = origin.url(path);
         let mut client = Client::connect(program.addr());
         client.send_request("GET", &url, &[]);
         match client.try_response_to("GET") {
-            Err(Failed::CutBody(part)) => assert!(part.content.len <= 5, "{path}: {}", part.content.len),
+            Err(Failed::CutBody(part)) => {
+                assert!(part.content.len <= 5, "{path}: {}", part.content.len)
+            }
             // Told before a byte of it went out.
             Ok(answer) if answer.status == 502 => {}
             other => panic!("{path}: {other:?}"),
@@ -233,11 +414,18 @@ fn cut_bodies_are_seen_and_not_kept() {
 /// A-4: a client of HTTP/1.0, which knows no chunks, sees a cut as a reset.
 #[test]
 fn old_clients_see_a_cut_as_a_reset() {
-    let origin = first_then_good(|_| Reply::new("200 OK").field("Transfer-Encoding", "chunked").send("5\r\nhello\r\n").close());
+    let origin = first_then_good(|_| {
+        Reply::new("200 OK")
+            .field("Transfer-Encoding", "chunked")
+            .send("5\r\nhello\r\n")
+            .close()
+    });
     let program = Program::start(CONF);
     let mut stream = TcpStream::connect(program.addr()).expect("a connection");
     stream.set_read_timeout(Some(WAIT)).expect("a time-out");
-    stream.write_all(format!("GET {} HTTP/1.0\r\n\r\n", origin.url("/x")).as_bytes()).expect("it listens");
+    stream
+        .write_all(format!("GET {} HTTP/1.0\r\n\r\n", origin.url("/x")).as_bytes())
+        .expect("it listens");
     let mut got = Vec::new();
     let error = stream.read_to_end(&mut got).expect_err("no clean end");
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
@@ -249,7 +437,12 @@ fn everyone_who_joined_sees_the_cut() {
     let gate = Gate::new();
     let held = gate.clone();
     let origin = first_then_good(move |_| {
-        Reply::new("200 OK").field("Cache-Control", "max-age=600").field("Content-Length", "100").send("hello").pass(&held).close()
+        Reply::new("200 OK")
+            .field("Cache-Control", "max-age=600")
+            .field("Content-Length", "100")
+            .send("hello")
+            .pass(&held)
+            .close()
     });
     let mut program = Program::start("http_access allow all\ncollapsed_forwarding on\nworkers 1");
     let url = origin.url("/x");
@@ -278,18 +471,78 @@ fn everyone_who_joined_sees_the_cut() {
 }
 
 /// How a response with something behind it is asked for.
-fn surplus_cases() -> Vec<(&'static str, &'static str, &'static [(&'static str, &'static str)], &'static str, u16)> {
+fn surplus_cases() -> Vec<(
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    &'static str,
+    u16,
+)> {
     vec![
-        ("/length", "GET", &[], "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 200),
-        ("/stored", "GET", &[], "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 5\r\n\r\nhello", 200),
-        ("/chunks", "GET", &[], "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", 200),
-        ("/empty", "GET", &[], "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 200),
+        (
+            "/length",
+            "GET",
+            &[],
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+            200,
+        ),
+        (
+            "/stored",
+            "GET",
+            &[],
+            "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 5\r\n\r\nhello",
+            200,
+        ),
+        (
+            "/chunks",
+            "GET",
+            &[],
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+            200,
+        ),
+        (
+            "/empty",
+            "GET",
+            &[],
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+            200,
+        ),
         ("/204", "GET", &[], "HTTP/1.1 204 No Content\r\n\r\n", 204),
-        ("/204-length", "GET", &[], "HTTP/1.1 204 No Content\r\nContent-Length: 77\r\n\r\n", 204),
-        ("/304", "GET", &[("If-None-Match", "\"a\"")], "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nContent-Length: 77\r\n\r\n", 304),
-        ("/head", "HEAD", &[], "HTTP/1.1 200 OK\r\nContent-Length: 77\r\n\r\n", 200),
-        ("/head-chunks", "HEAD", &[], "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", 200),
-        ("/post", "POST", &[("Content-Length", "0")], "HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nhello", 201),
+        (
+            "/204-length",
+            "GET",
+            &[],
+            "HTTP/1.1 204 No Content\r\nContent-Length: 77\r\n\r\n",
+            204,
+        ),
+        (
+            "/304",
+            "GET",
+            &[("If-None-Match", "\"a\"")],
+            "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nContent-Length: 77\r\n\r\n",
+            304,
+        ),
+        (
+            "/head",
+            "HEAD",
+            &[],
+            "HTTP/1.1 200 OK\r\nContent-Length: 77\r\n\r\n",
+            200,
+        ),
+        (
+            "/head-chunks",
+            "HEAD",
+            &[],
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+            200,
+        ),
+        (
+            "/post",
+            "POST",
+            &[("Content-Length", "0")],
+            "HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nhello",
+            201,
+        ),
     ]
 }
 
@@ -297,18 +550,36 @@ fn surplus_cases() -> Vec<(&'static str, &'static str, &'static [(&'static str, 
 #[test]
 fn surplus_bytes_are_seen_by_nobody() {
     let origin = Origin::start(|request| {
-        let case = surplus_cases().into_iter().find(|case| case.0 == request.target);
-        case.map_or(Reply::ok("good"), |case| Reply::raw(format!("{}{EVIL}{EVIL}", case.3)))
+        let case = surplus_cases()
+            .into_iter()
+            .find(|case| case.0 == request.target);
+        case.map_or(Reply::ok("good"), |case| {
+            Reply::raw(format!("{}{EVIL}{EVIL}", case.3))
+        })
     });
     let mut program = Program::start(CONF);
     for (path, method, fields, _, status) in surplus_cases() {
         let mut client = Client::connect(program.addr());
-        assert_eq!(client.request(method, &origin.url(path), fields).status, status, "{path}");
+        assert_eq!(
+            client.request(method, &origin.url(path), fields).status,
+            status,
+            "{path}"
+        );
         let connection = origin.last().connection;
         // Neither this client nor another gets it.
         assert_eq!(client.get(&origin.url("/good")).body(), b"good", "{path}");
-        assert_eq!(Client::connect(program.addr()).get(&origin.url("/good")).body(), b"good", "{path}");
-        assert_ne!(origin.last().connection, connection, "{path}: the connection must not be used again");
+        assert_eq!(
+            Client::connect(program.addr())
+                .get(&origin.url("/good"))
+                .body(),
+            b"good",
+            "{path}"
+        );
+        assert_ne!(
+            origin.last().connection,
+            connection,
+            "{path}: the connection must not be used again"
+        );
         client.send("GET http://x");
     }
     unhurt(&mut program);
@@ -317,10 +588,15 @@ fn surplus_bytes_are_seen_by_nobody() {
 /// A-4: the same when they come late, while the connection waits for its next request.
 #[test]
 fn late_surplus_bytes_are_seen_by_nobody() {
-    let gates: Vec<(&str, Gate)> = surplus_cases().iter().map(|case| (case.0, Gate::new())).collect();
+    let gates: Vec<(&str, Gate)> = surplus_cases()
+        .iter()
+        .map(|case| (case.0, Gate::new()))
+        .collect();
     let shared = gates.clone();
     let origin = Origin::start(move |request| {
-        let case = surplus_cases().into_iter().find(|case| case.0 == request.target);
+        let case = surplus_cases()
+            .into_iter()
+            .find(|case| case.0 == request.target);
         let gate = shared.iter().find(|gate| gate.0 == request.target);
         match (case, gate) {
             (Some(case), Some((_, gate))) => Reply::raw(case.3).pass(gate).send(EVIL),
@@ -330,14 +606,22 @@ fn late_surplus_bytes_are_seen_by_nobody() {
     let mut program = Program::start(CONF);
     for ((path, method, fields, _, status), (_, gate)) in surplus_cases().into_iter().zip(&gates) {
         let mut client = Client::connect(program.addr());
-        assert_eq!(client.request(method, &origin.url(path), fields).status, status, "{path}");
+        assert_eq!(
+            client.request(method, &origin.url(path), fields).status,
+            status,
+            "{path}"
+        );
         let connection = origin.last().connection;
         gate.open();
-        until("the end of the connection", || (origin.open_connections() == 0).then_some(()));
+        until("the end of the connection", || {
+            (origin.open_connections() == 0).then_some(())
+        });
         assert_eq!(client.get(&origin.url("/good")).body(), b"good", "{path}");
         assert_ne!(origin.last().connection, connection, "{path}");
         origin.disconnect();
-        until("a quiet origin", || (origin.open_connections() == 0).then_some(()));
+        until("a quiet origin", || {
+            (origin.open_connections() == 0).then_some(())
+        });
     }
     unhurt(&mut program);
 }
@@ -346,13 +630,29 @@ fn late_surplus_bytes_are_seen_by_nobody() {
 #[test]
 fn odd_parts_are_used_for_nothing_else() {
     let odd = [
-        "bytes 0-4/10", "bytes 4-0/10", "bytes 0-18446744073709551616/18446744073709551617", "bytes 0-4/3", "bytes 5-9/10", "lines 0-4/10", "bytes */10", "bytes 0-4", "bytes", "",
-        "bytes -5-4/10", "bytes 0-4/*", "bytes 0-9223372036854775807/*", "0-4/10",
+        "bytes 0-4/10",
+        "bytes 4-0/10",
+        "bytes 0-18446744073709551616/18446744073709551617",
+        "bytes 0-4/3",
+        "bytes 5-9/10",
+        "lines 0-4/10",
+        "bytes */10",
+        "bytes 0-4",
+        "bytes",
+        "",
+        "bytes -5-4/10",
+        "bytes 0-4/*",
+        "bytes 0-9223372036854775807/*",
+        "0-4/10",
     ];
     let origin = Origin::start(move |request| {
         let number: Option<usize> = request.target.trim_start_matches('/').parse().ok();
         match number.and_then(|number| odd.get(number)) {
-            Some(range) => Reply::new("206 Partial Content").field("Cache-Control", "max-age=600").field("ETag", "\"a\"").field("Content-Range", range).send("hello"),
+            Some(range) => Reply::new("206 Partial Content")
+                .field("Cache-Control", "max-age=600")
+                .field("ETag", "\"a\"")
+                .field("Content-Range", range)
+                .send("hello"),
             None => Reply::ok("fine"),
         }
     });
@@ -360,10 +660,27 @@ fn odd_parts_are_used_for_nothing_else() {
     for (number, range) in odd.iter().enumerate() {
         let path = format!("/{number}");
         let url = origin.url(&path);
-        for (turn, fields) in [&[][..], &[("Range", "bytes=0-4")], &[("Range", "bytes=5-9")], &[("Range", "bytes=0-")], &[]].into_iter().enumerate() {
+        for (turn, fields) in [
+            &[][..],
+            &[("Range", "bytes=0-4")],
+            &[("Range", "bytes=5-9")],
+            &[("Range", "bytes=0-")],
+            &[],
+        ]
+        .into_iter()
+        .enumerate()
+        {
             let answer = Client::connect(program.addr()).request("GET", &url, fields);
-            assert!([206, 502].contains(&answer.status), "{range}: {}", answer.status);
-            assert_eq!(origin.count(&path), turn + 1, "{range}: nothing of it is stored");
+            assert!(
+                [206, 502].contains(&answer.status),
+                "{range}: {}",
+                answer.status
+            );
+            assert_eq!(
+                origin.count(&path),
+                turn + 1,
+                "{range}: nothing of it is stored"
+            );
         }
     }
     unhurt(&mut program);

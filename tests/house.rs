@@ -12,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use config::Config;
+use config::directives::{Status, rows};
 use jiff::tz::TimeZone;
 
 #[path = "../xtask/src/docs/page.rs"]
@@ -151,6 +152,73 @@ fn each_page_of_the_documents_opens_with_a_configuration_that_works() {
         let config = first.unwrap_or_else(|| panic!("{name} opens with no configuration"));
         let warnings = check(config::parse(config, &name), &name);
         assert!(warnings.is_empty(), "{name}: {warnings:?}");
+    }
+}
+
+/// Fields whose names are not those of their directives.
+const FIELDS: [(&str, &str); 6] = [
+    ("access_log", "access_logs"),
+    ("acl", "acls"),
+    ("cache_peer", "peers"),
+    ("cache_peer_access", "peers"),
+    ("http_port", "ports"),
+    ("refresh_pattern", "refresh_patterns"),
+];
+
+/// The program beyond `crates/config`, without tests and comments; calls that go over several
+/// lines are on one.
+fn program() -> String {
+    let mut program = String::new();
+    let mut folders = vec![
+        root().join("crates/proxy/src"),
+        root().join("crates/rules/src"),
+        root().join("src"),
+    ];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name.ends_with(".rs") && !name.ends_with("tests.rs") {
+                let text = read(&path);
+                let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+                for line in code.lines() {
+                    let line = line.split("//").next().unwrap().trim();
+                    if !line.starts_with('.') {
+                        program.push('\n');
+                    }
+                    program.push_str(line);
+                }
+            }
+        }
+    }
+    program
+}
+
+/// Is there `config.FIELD` in the program?
+fn reads(program: &str, field: &str) -> bool {
+    let text = format!("config.{field}");
+    let mut rests = program.split(&text).skip(1);
+    rests.any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+}
+
+/// That a field is read doesn't show that it is obeyed; that it isn't shows that it can't be.
+#[test]
+fn each_directive_that_is_done_is_read_by_the_program() {
+    let program = program();
+    for row in rows().filter(|row| row.status == Status::Done) {
+        // Readers heed it while the file is read.
+        if row.name == "configuration_includes_quoted_values" {
+            continue;
+        }
+        let other = FIELDS.iter().find(|(name, _)| *name == row.name);
+        let field = other.map_or(row.name, |(_, field)| field);
+        assert!(
+            reads(&program, field),
+            "{} is marked done, and nobody reads it",
+            row.name
+        );
     }
 }
 

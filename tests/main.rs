@@ -3,11 +3,15 @@
 
 mod support;
 
+mod accel;
 mod caching;
 mod collapse;
+mod crowds;
+mod descriptors;
+mod forward;
 mod framing;
+mod hostile_origin;
 mod house;
 mod panics;
-mod hostile_origin;
-mod forward;
-mod accel;
+mod reuse;
+mod timeouts;

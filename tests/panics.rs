@@ -32,7 +32,10 @@ struct Dice(u64);
 
 impl Dice {
     fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).expect("31 bits") % sides
     }
 }
@@ -66,9 +69,15 @@ fn spoilt_requests_hurt_nobody() {
     let url = origin.url("/spoilt");
     let host = origin.addr();
     let good = [
-        format!("GET {url} HTTP/1.1\r\nHost: {host}\r\nRange: bytes=0-4,7-\r\nIf-None-Match: W/\"a\", \"b\"\r\nCache-Control: max-age=5, no-cache=\"x\"\r\nConnection: close, X-A\r\nX-A: 1\r\n\r\n"),
-        format!("POST {url} HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n5;a=\"b\"\r\nhello\r\n0\r\nX-T: 1\r\n\r\n"),
-        format!("PUT {url} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\nIf-Modified-Since: Fri, 20 Nov 2026 10:00:00 GMT\r\nVia: 1.1 a, 1.0 b\r\n\r\nhello"),
+        format!(
+            "GET {url} HTTP/1.1\r\nHost: {host}\r\nRange: bytes=0-4,7-\r\nIf-None-Match: W/\"a\", \"b\"\r\nCache-Control: max-age=5, no-cache=\"x\"\r\nConnection: close, X-A\r\nX-A: 1\r\n\r\n"
+        ),
+        format!(
+            "POST {url} HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n5;a=\"b\"\r\nhello\r\n0\r\nX-T: 1\r\n\r\n"
+        ),
+        format!(
+            "PUT {url} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\nIf-Modified-Since: Fri, 20 Nov 2026 10:00:00 GMT\r\nVia: 1.1 a, 1.0 b\r\n\r\nhello"
+        ),
         format!("CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\nhello"),
     ];
     let mut dice = Dice(7);
@@ -82,7 +91,12 @@ fn spoilt_requests_hurt_nobody() {
             drop(client.try_response_to("GET"));
         }
     }
-    assert_eq!(Client::connect(program.addr()).get(&origin.url("/after")).body(), b"fine");
+    assert_eq!(
+        Client::connect(program.addr())
+            .get(&origin.url("/after"))
+            .body(),
+        b"fine"
+    );
     unhurt(&mut program);
 }
 
@@ -92,7 +106,12 @@ fn spoilt_responses_hurt_nobody() {
     let good = "HTTP/1.1 206 Partial Content\r\nDate: Fri, 20 Nov 2026 10:00:00 GMT\r\nAge: 5\r\nCache-Control: max-age=60, stale-if-error=5\r\nExpires: 0\r\nVary: Accept, X\r\nETag: \"a\"\r\nContent-Range: bytes 0-4/10\r\nContent-Length: 5\r\n\r\nhello";
     let chunked = "HTTP/1.1 200 OK\r\nLast-Modified: Fri, 20 Nov 2026 09:00:00 GMT\r\nTransfer-Encoding: chunked\r\nWarning: 110 a \"b\"\r\nSet-Cookie: a=b; Max-Age=5\r\n\r\n5\r\nhello\r\n0\r\nX-T: 1\r\n\r\n";
     let origin = Origin::start(move |request| {
-        let seed = request.target.trim_start_matches("/r").split('?').next().unwrap_or_default();
+        let seed = request
+            .target
+            .trim_start_matches("/r")
+            .split('?')
+            .next()
+            .unwrap_or_default();
         match seed.parse::<u64>() {
             Ok(seed) => {
                 let good = if seed % 2 == 0 { good } else { chunked };
@@ -112,7 +131,12 @@ fn spoilt_responses_hurt_nobody() {
         client.send_request("GET", &url, &[("Accept", "a")]);
         drop(client.try_response_to("GET"));
     }
-    assert_eq!(Client::connect(program.addr()).get(&origin.url("/after")).body(), b"fine");
+    assert_eq!(
+        Client::connect(program.addr())
+            .get(&origin.url("/after"))
+            .body(),
+        b"fine"
+    );
     unhurt(&mut program);
 }
 
@@ -129,13 +153,24 @@ fn noise_hurts_nobody() {
         client.finish();
         drop(client.try_response_to("GET"));
     }
-    for special in ["\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}", "SSH-2.0-x\r\n", "\u{5}\u{1}\0", "PROXY TCP4 1.1.1.1 2.2.2.2 1 2\r\n", "\r\n\r\n\r\n\r\n\r\n\r\n\r\n"] {
+    for special in [
+        "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}",
+        "SSH-2.0-x\r\n",
+        "\u{5}\u{1}\0",
+        "PROXY TCP4 1.1.1.1 2.2.2.2 1 2\r\n",
+        "\r\n\r\n\r\n\r\n\r\n\r\n\r\n",
+    ] {
         let mut client = Client::connect(program.addr());
         put(&mut client, &bytes(special));
         client.finish();
         drop(client.read_to_close());
     }
-    assert_eq!(Client::connect(program.addr()).get(&origin.url("/after")).body(), b"fine");
+    assert_eq!(
+        Client::connect(program.addr())
+            .get(&origin.url("/after"))
+            .body(),
+        b"fine"
+    );
     unhurt(&mut program);
 }
 
@@ -167,7 +202,11 @@ fn long_lists_are_read_in_time() {
         write!(text, "X-{number}: {number}\r\n").expect("a String takes all");
     }
     let mut client = Client::connect(program.addr());
-    client.send(format!("GET {} HTTP/1.1\r\nHost: {}\r\n{text}\r\n", origin.url("/fields"), origin.addr()));
+    client.send(format!(
+        "GET {} HTTP/1.1\r\nHost: {}\r\n{text}\r\n",
+        origin.url("/fields"),
+        origin.addr()
+    ));
     assert_eq!(client.response().status, 200);
     unhurt(&mut program);
 }

@@ -38,7 +38,18 @@ impl Entry {
     /// Takes a line apart; panics unless it has ten fields.
     pub(crate) fn of(line: &str) -> Self {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let [time, elapsed, client, result, bytes, method, url, user, hierarchy, kind] = fields[..]
+        let [
+            time,
+            elapsed,
+            client,
+            result,
+            bytes,
+            method,
+            url,
+            user,
+            hierarchy,
+            kind,
+        ] = fields[..]
         else {
             panic!("not ten fields: {line:?}");
         };

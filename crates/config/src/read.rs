@@ -123,7 +123,7 @@ impl Draft {
                     let meaning = format!("It belongs to {area}: {}.", row.doc);
                     self.not_yet(line, row.name, &meaning);
                 }
-                Ok(())
+                self.run(row, line)
             }
             Status::Obsolete(hint) => {
                 if self.first(line.directive) {

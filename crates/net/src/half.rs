@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::task::{Poll, ready};
 
@@ -112,6 +113,57 @@ impl WriteHalf {
         .await
     }
 
+    /// Writes what the socket takes now, waiting until it takes something; returns how much. With `more`, bytes
+    /// follow at once, and what doesn't fill a packet waits for them.
+    ///
+    /// # Errors
+    /// Those of the socket; `WriteZero` where it takes nothing.
+    pub async fn write_some(&mut self, slices: &[IoSlice<'_>], more: bool) -> io::Result<usize> {
+        let written = poll_fn(|cx| {
+            let mut stream = self.0.borrow_mut();
+            if more {
+                stream.poll_write_before_more(cx, slices)
+            } else {
+                stream.poll_write_vectored(cx, slices)
+            }
+        });
+        some(written.await?, io::ErrorKind::WriteZero)
+    }
+
+    /// Sends what the socket takes now of `bytes` from `offset` of a file, waiting until it takes something; returns
+    /// how much. See [`Stream::poll_send_file`].
+    ///
+    /// # Errors
+    /// Those of the socket and of the file; `UnexpectedEof` where that has nothing at `offset`.
+    pub async fn send_file(
+        &mut self,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        bytes: u64,
+    ) -> io::Result<usize> {
+        let sent = poll_fn(|cx| self.0.borrow_mut().poll_send_file(cx, file, offset, bytes));
+        some(sent.await?, io::ErrorKind::UnexpectedEof)
+    }
+
+    /// Waits until the peer has closed its direction, or the connection broke. What it sends meanwhile stays unread,
+    /// and an end behind that is not seen.
+    pub async fn peer_gone(&self) {
+        poll_fn(|cx| {
+            let stream = self.0.borrow();
+            loop {
+                if ready!(stream.poll_read_ready(cx)).is_err() {
+                    return Poll::Ready(());
+                }
+                match stream.idle_state_by_events() {
+                    Idle::Closed => return Poll::Ready(()),
+                    Idle::Surplus => return Poll::Pending,
+                    Idle::Quiet => {} // an event of the past, used up now
+                }
+            }
+        })
+        .await;
+    }
+
     /// Tells the peer that no more bytes will come from us; reading goes on.
     ///
     /// # Errors
@@ -135,10 +187,30 @@ impl WriteHalf {
     }
 }
 
+fn some(count: usize, otherwise: io::ErrorKind) -> io::Result<usize> {
+    if count == 0 {
+        return Err(otherwise.into());
+    }
+    Ok(count)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{on_worker, pair};
+
+    #[test]
+    fn the_end_of_the_peer_is_seen_while_there_is_nothing_to_write() {
+        on_worker(async {
+            let (ours, theirs) = pair().await;
+            let (_our_read, our_write) = split(ours);
+            let leaving = async {
+                tokio::task::yield_now().await;
+                drop(theirs);
+            };
+            tokio::join!(our_write.peer_gone(), leaving);
+        });
+    }
 
     #[test]
     fn both_directions_work_side_by_side_and_come_together_again() {
@@ -165,6 +237,37 @@ mod tests {
             assert!(reunite(our_read, our_write).is_some());
             let (other_read, _other_write) = split(pair().await.0);
             assert!(reunite(other_read, their_write).is_none());
+        });
+    }
+
+    #[test]
+    fn a_file_goes_out_behind_its_head_to_a_slow_reader() {
+        use std::os::fd::AsFd;
+        on_worker(async {
+            let (ours, theirs) = pair().await;
+            let (_our_read, mut our_write) = split(ours);
+            let (mut their_read, _their_write) = split(theirs);
+            let content: Vec<u8> = (0..9_000_000_u32).map(|at| (at / 7) as u8).collect();
+            let path = tempfile::tempdir().unwrap().keep().join("content");
+            std::fs::write(&path, &content).unwrap();
+            let file = std::fs::File::open(&path).unwrap();
+            std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+            let mut got = Vec::with_capacity(10_000_000);
+            let reading = async { while their_read.read(&mut got).await.unwrap() > 0 {} };
+            let writing = async {
+                let head = [IoSlice::new(b"he"), IoSlice::new(b"ad")];
+                assert_eq!(our_write.write_some(&head, true).await.unwrap(), 4);
+                let (mut offset, end) = (3, content.len() as u64);
+                while offset < end {
+                    let sent = our_write.send_file(file.as_fd(), offset, end - offset);
+                    offset += sent.await.unwrap() as u64;
+                }
+                let error = our_write.send_file(file.as_fd(), end, 1).await.unwrap_err();
+                assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+                our_write.shutdown().unwrap();
+            };
+            tokio::join!(writing, reading);
+            assert!(got == [b"head", content.get(3..).unwrap()].concat());
         });
     }
 }

@@ -13,6 +13,9 @@ use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 /// The kernel lowers this to its own limit (`net.core.somaxconn`).
 const BACKLOG_MAX: i32 = 65_535;
 
+/// The kernel's own limit (`net.core.rmem_max`) is lower.
+const RECEIVE_BYTES_MAX: usize = 1 << 30;
+
 /// How a listening socket is made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BindOptions {
@@ -22,10 +25,13 @@ pub struct BindOptions {
     pub transparent: bool,
     /// TCP keep-alive of accepted connections: first probe after, then every, at most so many.
     pub keepalive: Option<(Duration, Duration, u32)>,
+    /// Receive buffer of accepted connections in bytes (`tcp_recv_bufsize`); the kernel doubles it
+    /// for its own use, and stops growing it with need. `None` leaves it to the kernel.
+    pub receive_bytes: Option<usize>,
 }
 
 /// Binds and listens. `[::]` takes IPv4 too, and falls back to `0.0.0.0` where there is no IPv6.
-/// Accepted connections inherit `TCP_NODELAY` and the keep-alive.
+/// Accepted connections inherit `TCP_NODELAY`, the keep-alive and the receive buffer.
 ///
 /// # Errors
 /// Whatever the kernel answers, such as `AddrInUse`.
@@ -90,6 +96,9 @@ fn bind_one(addr: SocketAddr, options: &BindOptions) -> io::Result<TcpListener> 
             .with_retries(probes);
         socket.set_tcp_keepalive(&keepalive)?;
     }
+    if let Some(bytes) = options.receive_bytes {
+        socket.set_recv_buffer_size(bytes.min(RECEIVE_BYTES_MAX))?;
+    }
     // Set once here: the kernel copies it to every accepted socket.
     socket.set_tcp_nodelay(true)?;
     socket.bind(&addr.into())?;
@@ -141,11 +150,17 @@ mod tests {
     }
 
     #[test]
-    fn accepted_connections_inherit_nodelay() {
-        let listener = bind(loopback(), &BindOptions::default()).unwrap();
+    fn accepted_connections_inherit_nodelay_and_the_receive_buffer() {
+        let options = BindOptions {
+            receive_bytes: Some(20 << 10),
+            ..BindOptions::default()
+        };
+        let listener = bind(loopback(), &options).unwrap();
         listener.set_nonblocking(false).unwrap();
         let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (accepted, _) = listener.accept().unwrap();
         assert!(accepted.nodelay().unwrap());
+        let accepted = socket2::SockRef::from(&accepted);
+        assert_eq!(accepted.recv_buffer_size().unwrap(), 40 << 10);
     }
 }

@@ -4,12 +4,13 @@
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::net::{Shutdown, SocketAddr};
+use std::os::fd::BorrowedFd;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::BufMut;
-use rustix::net::RecvFlags;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
@@ -20,6 +21,9 @@ use crate::buffers::{Buffer, Buffers};
 /// mean that the kernel takes no more in one call.
 const WRITE_SLICES_MAX: usize = 1024;
 const WRITE_BYTES_MAX: usize = 1 << 30;
+
+/// Bytes of a file that are sent in one call, so that a fast reader of a large one leaves others their turn.
+const SEND_FILE_BYTES_MAX: usize = 2 << 20;
 
 /// A connection, with its addresses known from the start.
 #[derive(Debug)]
@@ -173,6 +177,49 @@ impl Stream {
         }
     }
 
+    /// The same for slices behind which more follows at once: what doesn't fill a packet waits for it.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn poll_write_before_more(
+        &mut self,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.transport {
+            Transport::Tcp(tcp) => {
+                let given = bufs.iter().map(|buf| buf.len()).sum();
+                let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
+                poll_send(tcp, cx, given, |tcp| {
+                    let mut control = SendAncillaryBuffer::default();
+                    rustix::net::sendmsg(tcp, bufs, &mut control, flags)
+                })
+            }
+        }
+    }
+
+    /// Sends up to `bytes` from `offset` of a file, without copying them: they must not change in the file afterwards.
+    /// Takes what the socket takes now, and at most 2 MiB in one go. Zero means that the
+    /// file ends there.
+    ///
+    /// # Errors
+    /// Those of the socket and of the file.
+    pub fn poll_send_file(
+        &mut self,
+        cx: &mut Context<'_>,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        bytes: u64,
+    ) -> Poll<io::Result<usize>> {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let bytes = bytes.min(SEND_FILE_BYTES_MAX);
+        match &mut self.transport {
+            Transport::Tcp(tcp) => poll_send(tcp, cx, bytes, |tcp| {
+                rustix::fs::sendfile(tcp, file, Some(&mut offset.clone()), bytes)
+            }),
+        }
+    }
+
     /// Writes everything, with one call if the socket takes it. The slices are used up.
     ///
     /// # Errors
@@ -281,16 +328,38 @@ fn canonical(addr: SocketAddr) -> SocketAddr {
     SocketAddr::new(addr.ip().to_canonical(), addr.port())
 }
 
+/// Sends by a call that the runtime doesn't know, once the socket takes something.
+fn poll_send(
+    tcp: &TcpStream,
+    cx: &mut Context<'_>,
+    given: usize,
+    mut send: impl FnMut(&TcpStream) -> rustix::io::Result<usize>,
+) -> Poll<io::Result<usize>> {
+    loop {
+        ready!(tcp.poll_write_ready(cx))?;
+        match tcp.try_io(Interest::WRITABLE, || Ok(send(tcp)?)) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            sent => {
+                if let Ok(sent) = sent {
+                    mark_full(tcp, sent, given);
+                }
+                return Poll::Ready(sent);
+            }
+        }
+    }
+}
+
 fn poll_write_tcp(
     tcp: &mut TcpStream,
     cx: &mut Context<'_>,
     bufs: &[IoSlice<'_>],
 ) -> Poll<io::Result<usize>> {
     let polled = Pin::new(&mut *tcp).poll_write_vectored(cx, bufs);
-    if let Poll::Ready(Ok(written)) = polled {
-        if bufs.len() <= WRITE_SLICES_MAX {
-            mark_full(tcp, written, bufs.iter().map(|buf| buf.len()).sum());
-        }
+    if let Poll::Ready(Ok(written)) = polled
+        && bufs.len() <= WRITE_SLICES_MAX
+    {
+        mark_full(tcp, written, bufs.iter().map(|buf| buf.len()).sum());
     }
     polled
 }

@@ -1,7 +1,7 @@
 //! What a transaction works with: one immutable plan, the shared store, and this worker's supports.
 //! A transaction takes one [`Context`] and keeps it, so a reload never changes the rules under it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,9 +14,11 @@ use net::dns::{DnsError, Resolver};
 use net::pool::Permit;
 use rules::hops::{Case, Choice, Hop as RuleHop, HopTo, PeerStates, Way, choose};
 use rules::{Question, Rule};
+use smallvec::SmallVec;
 use stats::{Cells, Counter};
 use wire::field::FieldId;
 use wire::http1::{Framing, ResponseHead, may_reuse};
+use wire::value::date::DATE_BYTES;
 
 use crate::access::{self, Known};
 use crate::failure::{Failure, FailureKind, Side};
@@ -41,15 +43,21 @@ pub struct Context {
     pub(crate) log: Rc<LogHandle>,
     pub(crate) buffers: Rc<Recycle<Vec<u8>>>,
     pub(crate) heads: Rc<Recycle<Box<ResponseHead>>>,
-    pub(crate) draining: Rc<std::cell::Cell<bool>>,
+    pub(crate) draining: Rc<Cell<bool>>,
+    /// The second that a date was last made for, and the date.
+    pub(crate) date: Cell<(i64, HttpDate)>,
     /// Words for rules that denied, by the rule's address in `plan`.
     pub(crate) rule_texts: RefCell<HashMap<usize, Arc<str>>>,
 }
+
+/// `Sun, 06 Nov 1994 08:49:37 GMT`
+pub(crate) type HttpDate = [u8; DATE_BYTES];
 
 /// A hop connection counted as open.
 #[derive(Debug)]
 pub(crate) struct OpenHop {
     pub(crate) permit: Permit,
+    #[expect(dead_code, reason = "counts toward `max-conn` until it is dropped")]
     pub(crate) peer: Option<OpenPeer>,
 }
 
@@ -57,6 +65,23 @@ impl Context {
     /// Seconds since 1970.
     pub(crate) fn unix_secs(&self) -> i64 {
         self.clock.now().unix_secs()
+    }
+
+    /// The time as an HTTP date. Made once a second.
+    pub(crate) fn date(&self) -> HttpDate {
+        let now = self.unix_secs();
+        let (made, date) = self.date.get();
+        if made == now {
+            return date;
+        }
+        let mut text = Vec::with_capacity(DATE_BYTES);
+        wire::value::date::write(now, &mut text);
+        let mut date = [b' '; DATE_BYTES];
+        for (to, from) in date.iter_mut().zip(text) {
+            *to = from;
+        }
+        self.date.set((now, date));
+        date
     }
 
     /// May the client's connection live on after this request (RFC 9112 §9.3)?
@@ -119,13 +144,19 @@ impl Context {
     /// # Errors
     ///
     /// There is none.
-    pub(crate) async fn choose_hops(&self, received: &Received<'_>) -> Result<Vec<Hop>, Failure> {
+    pub(crate) async fn choose_hops(
+        &self,
+        received: &Received<'_>,
+    ) -> Result<SmallVec<[Hop; 4]>, Failure> {
         let port = self.plan.ports.get(received.connection.port);
         let accel = port.and_then(|port| port.accel());
         let looped = self.is_loop(received);
         if looped {
             let url = String::from_utf8_lossy(received.target.url());
-            tracing::warn!("Forwarding loop detected for: {} {url}", received.head.method);
+            tracing::warn!(
+                "Forwarding loop detected for: {} {url}",
+                received.head.method
+            );
         }
         if looped && accel.is_some() {
             return Err(Failure::new(FailureKind::AccessDenied, Side::Client)
@@ -140,10 +171,7 @@ impl Context {
             let facts = access::facts(self, received, &known);
             let states = States(&self.plan.peers);
             match choose(&self.plan.rules, &facts, case, &states, &self.plan.turns) {
-                Choice::Hops(hops) if hops.is_empty() => {
-                    return Err(Failure::new(FailureKind::CannotForward, Side::Us)
-                        .with_detail("no way to send it"));
-                }
+                Choice::Hops(hops) if hops.is_empty() => return Err(self.nowhere()),
                 Choice::Hops(hops) => return Ok(hops.iter().map(|hop| self.hop(*hop)).collect()),
                 Choice::Ask(Question::Destination) if !known.has_destination() => {
                     let found = self.resolve(received.target.host()).await;
@@ -155,6 +183,15 @@ impl Context {
                 }
             }
         }
+    }
+
+    /// No hop is left: for the time being, where it is for dead peers.
+    fn nowhere(&self) -> Failure {
+        let failure = Failure::new(FailureKind::CannotForward, Side::Us);
+        if self.plan.peers.iter().all(|peer| peer.is_up()) {
+            return failure.with_detail("no way to send it");
+        }
+        failure.with_detail("peers are dead").with_status(503)
     }
 
     fn hop(&self, hop: RuleHop) -> Hop {

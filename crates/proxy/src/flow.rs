@@ -4,76 +4,76 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use net::clock::Now;
 use store::{Begin, Reader};
 use wire::http1::{Framing, RequestHead, ResponseHead};
 use wire::target::Target;
 
-use crate::cache::stored::StoredResponse;
+pub use crate::cache::stored::StoredResponse;
 use crate::fetch::OriginBody;
 
 /// A stored response, complete or still arriving.
-pub type Object = store::Object<StoredResponse>;
+pub(crate) type Object = store::Object<StoredResponse>;
 /// The one cache that all workers share.
 pub type Store = store::Store<StoredResponse>;
 /// What a lookup that found nothing gets: the right to fill, or a fill to wait for.
-pub type Start = Begin<StoredResponse>;
+pub(crate) type Start = Begin<StoredResponse>;
 
 /// An accepted client connection.
 #[derive(Debug, Clone, Copy)]
-pub struct Connection {
-    /// Unique in this worker.
-    pub id: u64,
+pub(crate) struct Connection {
     /// The client's address.
-    pub client: SocketAddr,
+    pub(crate) client: SocketAddr,
     /// The address the client connected to.
-    pub local: SocketAddr,
+    pub(crate) local: SocketAddr,
     /// Index into `Plan::ports`.
-    pub port: usize,
+    pub(crate) port: usize,
 }
 
 /// A request as `listen` read it: head complete, content still to come.
 #[derive(Debug, Clone, Copy)]
-pub struct Received<'c> {
+pub(crate) struct Received<'c> {
     /// Where it came in.
-    pub connection: &'c Connection,
+    pub(crate) connection: &'c Connection,
     /// The parsed head.
-    pub head: &'c RequestHead,
+    pub(crate) head: &'c RequestHead,
     /// The normalised target: the one value for key, rules, hop, connect and log.
-    pub target: &'c Target,
+    pub(crate) target: &'c Target,
     /// How the content is framed, fixed once.
-    pub framing: Framing,
+    pub(crate) framing: Framing,
     /// When the head was complete.
-    pub now: Now,
+    pub(crate) now: Now,
 }
 
 /// Proof that the access lists let the request pass. Only `access` makes one, and `fetch`, `tunnel`
 /// and `internal` can't be called without it.
 #[derive(Debug, Clone)]
-pub struct Permit {
+pub(crate) struct Permit {
     _by_access_alone: (),
 }
 
 impl Permit {
     /// For `access` alone.
     pub(crate) fn granted_by_access() -> Self {
-        Self { _by_access_alone: () }
+        Self {
+            _by_access_alone: (),
+        }
     }
 }
 
 /// A request that may go on.
 #[derive(Debug)]
-pub struct Admitted<'c> {
+pub(crate) struct Admitted<'c> {
     /// The request.
-    pub received: &'c Received<'c>,
+    pub(crate) received: &'c Received<'c>,
     /// Who let it in.
-    pub permit: Permit,
+    #[expect(dead_code, reason = "that there is one is what counts")]
+    pub(crate) permit: Permit,
 }
 
 /// What the cache has for a request.
 #[derive(Debug)]
-pub enum Lookup {
+pub(crate) enum Lookup {
     /// Stored and fresh: answer with it.
     Fresh(Arc<Object>),
     /// Stored, but to be validated first.
@@ -88,7 +88,7 @@ pub enum Lookup {
 
 /// The response's head, as far as it has been made.
 #[derive(Debug)]
-pub enum Head {
+pub(crate) enum Head {
     /// Ready to send from the store; only Age, Connection and ours are added.
     Stored(Arc<Object>),
     /// Built for this transaction.
@@ -97,11 +97,11 @@ pub enum Head {
 
 /// A stream of bytes on its way to the client. Dropping it stops the sender.
 #[derive(Debug)]
-pub enum Content<'c> {
+pub(crate) enum Content<'c> {
     /// Nothing follows the head.
     Empty,
-    /// All of it, at hand.
-    Bytes(Bytes),
+    /// All of it, in a buffer of the worker's.
+    Page(Vec<u8>),
     /// From the store, whole or still arriving; `left` is `None` while the length is unknown.
     Stored {
         /// Where to read on.
@@ -115,20 +115,20 @@ pub enum Content<'c> {
 
 /// From the stations to `listen`.
 #[derive(Debug)]
-pub struct Response<'c> {
+pub(crate) struct Response<'c> {
     /// Status and fields.
-    pub head: Head,
+    pub(crate) head: Head,
     /// What follows.
-    pub content: Content<'c>,
+    pub(crate) content: Content<'c>,
     /// Length of the content if known; decides the framing toward the client.
-    pub length: Option<u64>,
+    pub(crate) length: Option<u64>,
     /// Closes the client's connection afterwards, whatever the client asked for.
-    pub close: bool,
+    pub(crate) close: bool,
 }
 
 /// What `listen` does with the connection afterwards.
 #[derive(Debug)]
-pub enum After {
+pub(crate) enum After {
     /// Reads the next request.
     KeepAlive,
     /// Closes.

@@ -26,9 +26,9 @@ pub struct Plan {
     /// The decisions.
     pub rules: Rules,
     /// `cache_peer` lines with their health.
-    pub peers: Vec<Arc<Peer>>,
+    pub(crate) peers: Vec<Arc<Peer>>,
     /// Whose turn it is among them.
-    pub turns: Turns,
+    pub(crate) turns: Turns,
     pub(crate) ports: Vec<PortPlan>,
     pub(crate) limits: Limits,
     pub(crate) reply_limits: Limits,
@@ -150,7 +150,9 @@ impl Lines {
             } else {
                 format!("Via: {via}\r\n")
             };
-            format!("{via}Cache-Status: {visible};hit\r\n").into_bytes().into()
+            format!("{via}Cache-Status: {visible};hit\r\n")
+                .into_bytes()
+                .into()
         });
         Self {
             hit,
@@ -202,7 +204,7 @@ impl Plan {
                 .get(index)
                 .filter(|known| known.config == *peer)
                 .cloned();
-            same.unwrap_or_else(|| Arc::new(Peer::new(index, peer.clone())))
+            same.unwrap_or_else(|| Arc::new(Peer::new(peer.clone())))
         });
         let lines = Lines::new(&config, &visible_hostname, &unique_hostname);
         let limits = |bytes: u64| Limits {

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use http::Method;
-use rules::List;
 use wire::field::FieldId;
 use wire::http1::Version;
 
@@ -17,7 +16,7 @@ use crate::flow::{Admitted, After, Connection, Lookup, Object, Received, Respons
 use crate::listen::client::{ClientIn, ClientOut};
 use crate::listen::write::{ReplyTo, Sent, send};
 use crate::log::{INVALID_REQUEST, LogFacts, METHOD_NOT_ALLOWED, REQUEST_TOO_LARGE};
-use crate::record::{Record, ResultTag};
+use crate::record::{Marks, Record, ResultTag};
 use crate::{access, cache, reply, tunnel};
 
 /// Serves a request: from the head that `listen` read to the last byte of the reply, the log line
@@ -71,6 +70,13 @@ pub(crate) async fn refuse(
     close_record(cx, record, None);
 }
 
+/// Ends a transaction that took longer than `client_lifetime`.
+pub(crate) fn cut_off(cx: &Context, received: &Received<'_>, record: &mut Record) {
+    record.mark(Marks::TIMED_OUT);
+    record.error = Some(FailureKind::LifetimeExp);
+    close_record(cx, record, Some(received));
+}
+
 /// What the stations made of a request.
 enum Outcome<'c> {
     Reply(Response<'c>),
@@ -90,6 +96,9 @@ async fn respond<'c>(
     if let Some(response) = reply::own(cx, received, record) {
         return Ok(Outcome::Reply(response)); // TRACE and OPTIONS that end here
     }
+    if received.head.method.as_str() == "PURGE" && cx.plan.rules.purge {
+        return Ok(Outcome::Reply(cache::purge(cx, received, record)));
+    }
     if received.head.method == Method::CONNECT {
         Box::pin(tunnel::connect(cx, &admitted, input, output, record)).await?;
         return Ok(Outcome::Tunnelled);
@@ -103,9 +112,7 @@ async fn respond<'c>(
         Lookup::Stale(stale) => {
             Box::pin(validate(cx, &admitted, stale, input, output, record)).await?
         }
-        Lookup::Start(start) => {
-            Box::pin(fill(cx, &admitted, start, input, output, record)).await?
-        }
+        Lookup::Start(start) => Box::pin(fill(cx, &admitted, start, input, output, record)).await?,
         Lookup::Pass => Box::pin(pass(cx, &admitted, input, output, record)).await?,
     };
     reply::prepare(cx, received, response, record).map(Outcome::Reply)
@@ -156,9 +163,15 @@ async fn fill<'c>(
         wanted: &|| slot.waiters() > 0,
     };
     match fetch::send(cx, admitted, order, Some(input), output, record).await? {
-        Fetched::Response(head, body) => {
-            Ok(cache::store(cx, received, None, Some(slot), head, body, record))
-        }
+        Fetched::Response(head, body) => Ok(cache::store(
+            cx,
+            received,
+            None,
+            Some(slot),
+            head,
+            body,
+            record,
+        )),
         Fetched::Upgraded(_) => Err(unasked()),
     }
 }
@@ -179,9 +192,15 @@ async fn validate<'c>(
         ..Order::plain()
     };
     match fetch::send(cx, admitted, order, Some(input), output, record).await {
-        Ok(Fetched::Response(head, body)) => {
-            Ok(cache::store(cx, received, Some(&stale), None, head, body, record))
-        }
+        Ok(Fetched::Response(head, body)) => Ok(cache::store(
+            cx,
+            received,
+            Some(&stale),
+            None,
+            head,
+            body,
+            record,
+        )),
         Ok(Fetched::Upgraded(_)) => Err(unasked()),
         // A stale response is better than none, where the rules allow it (RFC 9111 §4.2.4).
         Err(failure) if failure.side == Side::Hop && cache::may_serve_stale(cx, &stale) => {
@@ -276,7 +295,7 @@ fn close_record(cx: &Context, record: &mut Record, received: Option<&Received<'_
         referer: shown(FieldId::Referer),
         user_agent: shown(FieldId::UserAgent),
     };
-    cx.log.write_where(&facts, |log| {
-        access::allows(cx, List::LogAccess(log), received)
-    });
+    let status = record.status;
+    cx.log
+        .write_where(&facts, |log| access::logs(cx, log, received, status));
 }

@@ -13,6 +13,7 @@ use net::dns::Resolver;
 use net::listener::accept::Pressure;
 use stats::{Cells, Counter, Gauge};
 use tokio::sync::{Notify, watch};
+use wire::value::date::DATE_BYTES;
 
 use crate::context::Context;
 use crate::flow::Store;
@@ -75,7 +76,6 @@ pub struct Setup {
 #[derive(Debug)]
 pub(crate) struct Worker {
     context: RefCell<Rc<Context>>,
-    pub(crate) clock: Clock,
     pub(crate) ticker: Ticker,
     /// Deadlines of connections that wait for a request: all expire when the worker drains.
     pub(crate) idle_ticker: Ticker,
@@ -113,11 +113,11 @@ pub async fn run(setup: Setup) -> std::io::Result<()> {
         buffers: Rc::default(),
         heads: Rc::default(),
         draining: Rc::clone(&draining),
+        date: Cell::new((0, [b' '; DATE_BYTES])),
         rule_texts: RefCell::default(),
     };
     let worker = Rc::new(Worker {
         context: RefCell::new(Rc::new(context)),
-        clock: setup.clock,
         ticker,
         idle_ticker,
         scratch: Recycle::default(),
@@ -192,6 +192,7 @@ impl Worker {
             buffers: Rc::clone(&before.buffers),
             heads: Rc::clone(&before.heads),
             draining: Rc::clone(&before.draining),
+            date: before.date.clone(),
             rule_texts: RefCell::default(),
         };
         self.context.replace(Rc::new(context));

@@ -24,7 +24,9 @@ mod usage;
 mod tests;
 
 pub use collapse::{Begin, Slot, Waited, Waiting};
-pub use content::{Body, Fill, Filler, Keep, Overflow, Pages, ReadError, Reader, Short};
+pub use content::{
+    Body, FileSlice, Files, Fill, Filler, Keep, Overflow, Pages, ReadError, Reader, Short, Slice,
+};
 pub use key::KeyRef;
 pub use object::{Object, Weigh};
 pub use options::{Options, Policy};

@@ -1,5 +1,7 @@
 //! Limits and policy of the store, given by the program at start.
 
+use crate::content::Files;
+
 /// Which stored response goes first when memory is short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
@@ -31,6 +33,12 @@ pub struct Options {
     pub gap_bytes_max: u64,
     /// The same for a body that will be kept. `u64::MAX`: the origin is never held back.
     pub store_gap_bytes_max: u64,
+    /// Where large bodies lie, if not on the heap like all others.
+    pub files: Option<Files>,
+    /// The smallest body that lies in a file. Never less than 64 KiB and a byte.
+    pub file_bytes_min: u64,
+    /// Files at a time; further bodies lie on the heap.
+    pub files_max: usize,
     /// Responses under one key (Vary); beyond it the least useful one goes.
     pub variants_max: usize,
     /// Requests waiting for one leader; those beyond go on by themselves.
@@ -46,6 +54,9 @@ impl Default for Options {
             join_bytes_max: 32 << 20,
             gap_bytes_max: 1 << 20,
             store_gap_bytes_max: u64::MAX,
+            files: None,
+            file_bytes_min: 256 << 10,
+            files_max: 1024,
             variants_max: 64,
             waiters_max: 65_536,
         }

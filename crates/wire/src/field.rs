@@ -56,10 +56,25 @@ struct Line {
 ///
 /// Names and values are clean by construction: the parser admits no control characters, and
 /// [`Fields::push`] turns those it is given into spaces, so writing a block can't split a message.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Fields {
     buf: Vec<u8>,
     lines: Vec<Line>,
+}
+
+impl Clone for Fields {
+    fn clone(&self) -> Self {
+        Self {
+            buf: self.buf.clone(),
+            lines: self.lines.clone(),
+        }
+    }
+
+    /// Keeps the memory, as [`Fields::clear`] does.
+    fn clone_from(&mut self, source: &Self) {
+        self.buf.clone_from(&source.buf);
+        self.lines.clone_from(&source.lines);
+    }
 }
 
 impl Fields {

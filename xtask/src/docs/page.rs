@@ -37,14 +37,14 @@ Every directive of Squid 2.5 to 8, and what becomes of it here.
 
 | here | means |
 | --- | --- |
-| done | it is read and obeyed; see [from-squid.md](from-squid.md) for those that are read, and obeyed later |
+| done | it is read and obeyed; an option of the line that isn't is named in a warning |
 | no effect | it is accepted; there is nothing for it to change, for the reason given |
-| not yet | a warning names it, and the line is left out; it belongs to the part of the proxy given |
+| not yet | one warning names it, unless the line asks for what is done anyhow; it belongs to the part of the proxy given |
 | obsolete | a message names it, as in Squid, with what to write in its place, and the proxy starts |
 
 A name that no Squid ever had keeps the proxy from starting. *Default* and *since* speak of Squid: what
 holds without a line, and the first version that had the directive, or the range that did. Where our
-default is another, [from-squid.md](from-squid.md) says so.
+default is another, the last column says so.
 
 ";
 

@@ -1,6 +1,6 @@
 //! Directives: error pages and icons.
 
-use super::{Row, done, not_yet, row, set};
+use super::{Row, checked, done, not_yet, not_yet_even_off, row, set};
 use crate::readers::lists;
 
 #[rustfmt::skip]
@@ -14,5 +14,5 @@ pub(super) const ROWS: &[Row] = &[
     row("err_page_stylesheet", &[], ["path", "@CONFIG_DIR@/errorpage.css", "3.1"], "CSS for error pages", not_yet("error pages")),
     row("err_html_text", &[], ["text", "none", "≤2.5"], "%L text in pages", not_yet("error pages")),
     row("email_err_data", &[], ["on/off", "off", "3.0"], "include details in mailto (on until 7.1, off since 7.2)", not_yet("error pages")),
-    row("deny_info", &[], ["page/URL/TCP_RESET/NNN:page acl", "none", "≤2.5"], "response for a denying ACL with %u %H", done(lists::deny_info)),
+    row("deny_info", &[], ["page/URL/TCP_RESET/NNN:page acl", "none", "≤2.5"], "response for a denying ACL with %u %H", checked(done(lists::deny_info), not_yet_even_off("error pages"))),
 ];

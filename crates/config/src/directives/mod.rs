@@ -112,6 +112,9 @@ pub struct Row {
     /// What it is for.
     pub doc: &'static str,
     pub(crate) read: Option<Reader>,
+    /// Of a directive that is still to come: values that need no warning, because they ask for
+    /// what we do anyhow. `None`: its reader says what there is to say.
+    pub(crate) harmless: Option<&'static [&'static str]>,
 }
 
 /// What becomes of a line.
@@ -121,7 +124,7 @@ pub enum Status {
     Done,
     /// Accepted; there is nothing for it to change, for this reason.
     NoEffect(&'static str),
-    /// Named in a warning and left out; it belongs to this part of the proxy.
+    /// Named in one warning and not obeyed; it belongs to this part of the proxy.
     NotYet(&'static str),
     /// Named in an error as Squid does, with this hint; translated where it can be.
     Obsolete(&'static str),
@@ -130,17 +133,25 @@ pub enum Status {
 /// Reads the words of a line into the draft.
 pub(crate) type Reader = fn(&mut Draft, &mut Line<'_>) -> Outcome;
 
+/// What becomes of a line, what reads it, and which values are harmless: see [`Row`].
+type Fate = (Status, Option<Reader>, Option<&'static [&'static str]>);
+
+/// The feature off.
+const OFF: &[&str] = &["off", "0", "none", "deny all"];
+
 impl Row {
     /// The name and the aliases.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
     }
 
-    /// True when a line with this value asks for what we do anyhow: the feature off.
+    /// True when a line with this value asks for what we do anyhow. Units and ACLs may follow.
     pub(crate) fn asks_for_nothing(&self, value: &str) -> bool {
-        let value = value.split(" #").next().unwrap_or_default().trim();
-        let off = matches!(value, "off" | "0" | "none" | "deny all");
-        off && self.read.is_none()
+        let begins = |words: &&str| match value.strip_prefix(*words) {
+            Some(rest) => rest.is_empty() || rest.starts_with([' ', '\t']),
+            None => false,
+        };
+        self.harmless.is_none_or(|values| values.iter().any(begins))
     }
 }
 
@@ -150,7 +161,7 @@ const fn row(
     aliases: &'static [&'static str],
     [syntax, default, since]: [&'static str; 3],
     doc: &'static str,
-    (status, read): (Status, Option<Reader>),
+    (status, read, harmless): Fate,
 ) -> Row {
     Row {
         name,
@@ -161,32 +172,48 @@ const fn row(
         status,
         doc,
         read,
+        harmless,
     }
 }
 
-const fn done(read: Reader) -> (Status, Option<Reader>) {
-    (Status::Done, Some(read))
+const fn done(read: Reader) -> Fate {
+    (Status::Done, Some(read), None)
 }
 
-const fn no_effect(why: &'static str) -> (Status, Option<Reader>) {
-    (Status::NoEffect(why), None)
+const fn no_effect(why: &'static str) -> Fate {
+    (Status::NoEffect(why), None, None)
 }
 
-const fn not_yet(area: &'static str) -> (Status, Option<Reader>) {
-    (Status::NotYet(area), None)
+const fn not_yet(area: &'static str) -> Fate {
+    not_yet_unless(area, OFF)
 }
 
 /// Not yet, and `off` or 0 would matter too.
-const fn not_yet_even_off(area: &'static str) -> (Status, Option<Reader>) {
-    (Status::NotYet(area), Some(|_, _| Ok(())))
+const fn not_yet_even_off(area: &'static str) -> Fate {
+    not_yet_unless(area, &[])
 }
 
-const fn obsolete(hint: &'static str) -> (Status, Option<Reader>) {
-    (Status::Obsolete(hint), None)
+/// Not yet; these values need no warning.
+const fn not_yet_unless(area: &'static str, harmless: &'static [&'static str]) -> Fate {
+    (Status::NotYet(area), None, Some(harmless))
 }
 
-const fn translated(hint: &'static str, read: Reader) -> (Status, Option<Reader>) {
-    (Status::Obsolete(hint), Some(read))
+/// Not yet, but read by what would obey it: values are checked, and kept for that day.
+const fn checked((_, read, _): Fate, (status, _, harmless): Fate) -> Fate {
+    (status, read, harmless)
+}
+
+/// Not yet; the reader says what there is to say.
+const fn not_yet_told(area: &'static str, read: Reader) -> Fate {
+    (Status::NotYet(area), Some(read), None)
+}
+
+const fn obsolete(hint: &'static str) -> Fate {
+    (Status::Obsolete(hint), None, None)
+}
+
+const fn translated(hint: &'static str, read: Reader) -> Fate {
+    (Status::Obsolete(hint), Some(read), None)
 }
 
 /// A reader that puts one value into the field of the same name.

@@ -1,6 +1,6 @@
 //! Directives: listening and sockets.
 
-use super::{Row, done, no_effect, not_yet, not_yet_even_off, row, set};
+use super::{Row, done, no_effect, not_yet, not_yet_even_off, row};
 use crate::readers::{lists, port, simple};
 
 #[rustfmt::skip]
@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row] = &[
     row("min_udp_poll_cnt", &["min_icp_poll_cnt"], ["N", "8", "≤2.5 (not 2.7)"], "poll tuning", no_effect("events come from the system without polling")),
     row("min_dns_poll_cnt", &[], ["N", "8", "≤2.5 (not 2.7)"], "poll tuning", no_effect("events come from the system without polling")),
     row("min_tcp_poll_cnt", &["min_http_poll_cnt"], ["N", "8", "≤2.5 (not 2.7)"], "poll tuning", no_effect("events come from the system without polling")),
-    row("accept_filter", &[], ["name", "none", "2.7"], "httpready/dataready or Linux data", set!(accept_filter, optional_text)),
+    row("accept_filter", &[], ["name", "none", "2.7"], "httpready/dataready or Linux data", no_effect("a connection that says nothing yet holds no thread and no buffer")),
     row("client_ip_max_connections", &[], ["N", "-1 = no limit", "3.0"], "per-IP connection cap (needs client_db; off-by-one fixed in 8)", not_yet("networking")),
-    row("tcp_recv_bufsize", &[], ["size", "0 = OS", "≤2.5"], "socket receive buffer", done(simple::tcp_recv_bufsize)),
+    row("tcp_recv_bufsize", &[], ["size", "0 = OS", "≤2.5"], "receive buffer of client connections; those to servers keep the system's", done(simple::tcp_recv_bufsize)),
 ];

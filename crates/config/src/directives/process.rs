@@ -1,11 +1,11 @@
 //! Directives: threads, the process and its names.
 
-use super::{Row, done, no_effect, row, set};
+use super::{Row, checked, done, no_effect, not_yet_even_off, row, set};
 use crate::readers::simple;
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
-    row("workers", &[], ["N", "1", "3.2"], "number of worker processes (0 = no-daemon, 1 = no SMP, N>1 = SMP); needs restart to change", done(simple::workers)),
+    row("workers", &[], ["N", "1", "3.2"], "number of worker threads; here, without a line, one per core; needs restart to change", done(simple::workers)),
     row("cpu_affinity_map", &[], ["process_numbers=P,.. cores=C,..", "OS decides", "3.2"], "pin process k to core; cores counted from 1; several lines merge", done(simple::cpu_affinity_map)),
     row("shared_memory_locking", &[], ["on/off", "off", "4"], "mlock shared segments at start", no_effect("workers are threads of one process")),
     row("hopeless_kid_revival_delay", &[], ["time", "1 hour", "4"], "how long a crash-looping kid stays down", no_effect("workers are threads of one process")),
@@ -17,6 +17,6 @@ pub(super) const ROWS: &[Row] = &[
     row("httpd_suppress_version_string", &[], ["on/off", "off", "2.6"], "hide version", set!(httpd_suppress_version_string, on_off)),
     row("visible_hostname", &[], ["name", "system name", "≤2.5"], "name used in errors, Via, Cache-Status", set!(visible_hostname, optional_text)),
     row("unique_hostname", &[], ["name", "= visible_hostname", "≤2.5"], "unique name for loop detection", set!(unique_hostname, optional_text)),
-    row("hostname_aliases", &[], ["names", "none", "≤2.5"], "other names of this cache", done(simple::hostname_aliases)),
+    row("hostname_aliases", &[], ["names", "none", "≤2.5"], "other names of this cache", checked(done(simple::hostname_aliases), not_yet_even_off("HTTP"))),
     row("umask", &[], ["octal", "027", "2.6"], "minimum umask", set!(umask, count)),
 ];

@@ -41,8 +41,6 @@ pub struct Config {
     // Listening.
     /// `http_port` lines.
     pub ports: Vec<Port>,
-    /// Socket filter on accept: `httpready`, `dataready`, `data`.
-    pub accept_filter: Option<String>,
     /// Receive buffer of client sockets; `None` is the system's.
     pub tcp_recv_bufsize: Option<u64>,
 
@@ -89,10 +87,6 @@ pub struct Config {
     pub tcp_outgoing_address: Vec<OutgoingAddress>,
     /// Wait before the second address family is tried.
     pub happy_eyeballs_connect_timeout: Duration,
-    /// Least time between two such spare connections; `None` is no limit.
-    pub happy_eyeballs_connect_gap: Option<Duration>,
-    /// Spare connections at once; `None` is no limit.
-    pub happy_eyeballs_connect_limit: Option<u32>,
 
     // Cache.
     /// Memory for stored responses.
@@ -145,8 +139,6 @@ pub struct Config {
     pub reply_header_max_size: u64,
     /// Largest request body; `None` is no limit.
     pub request_body_max_size: Option<u64>,
-    /// Bytes of a request held while it can't be sent on.
-    pub client_request_buffer_max_size: u64,
     /// Send the Via field.
     pub via: bool,
     /// X-Forwarded-For of requests.
@@ -167,8 +159,6 @@ pub struct Config {
     pub relaxed_header_parser: Relaxed,
     /// White space in request targets.
     pub uri_whitespace: UriWhitespace,
-    /// Requests read ahead of the one being served.
-    pub pipeline_prefetch: u32,
     /// Keep client connections open.
     pub client_persistent_connections: bool,
     /// Keep server connections open.
@@ -247,8 +237,6 @@ pub struct Config {
     pub strip_query_terms: bool,
     /// Add both heads to native lines.
     pub log_mime_hdrs: bool,
-    /// Write lines late, many at once.
-    pub buffered_logs: bool,
     /// Verbosity as written; empty is `ALL,1`.
     pub debug_options: String,
 

@@ -105,6 +105,53 @@ fn switching_off_what_is_not_there_needs_no_word() {
 }
 
 #[test]
+fn what_asks_for_what_we_do_anyhow_needs_no_word() {
+    let quiet = [
+        "minimum_object_size 0 KB",
+        "cache_replacement_policy lru",
+        "cache_store_log none",
+        "client_db off # as ever",
+        "dead_peer_timeout 10 seconds",
+        "log_mime_hdrs off",
+        "pconn_lifetime 0 seconds",
+        "range_offset_limit 0 all",
+        "read_ahead_gap 16 KB",
+        "retry_on_error off",
+        "buffered_logs on",
+        "pipeline_prefetch 4",
+    ];
+    for text in quiet {
+        assert!(messages(text).is_empty(), "{text}");
+    }
+    let told = [
+        "minimum_object_size 1 KB",
+        "cache_replacement_policy heap LFUDA",
+        "cache_store_log stdio:/x",
+        "client_db on",
+        "dead_peer_timeout 100 seconds",
+        "deny_info TCP_RESET all",
+        "hostname_aliases a b",
+        "log_mime_hdrs on",
+        "pconn_lifetime 1 minute",
+        "range_offset_limit none",
+        "read_ahead_gap 160 KB",
+        "retry_on_error on",
+    ];
+    for text in told {
+        let said = messages(&format!("{text}\n{text}"));
+        assert_eq!(said.len(), 1, "{text}: {said:?}");
+        assert!(said[0].starts_with("WARNING: not yet: "), "{said:?}");
+    }
+}
+
+#[test]
+fn what_is_still_to_come_has_to_be_well_formed_all_the_same() {
+    for text in ["minimum_object_size x", "client_db maybe", "deny_info"] {
+        assert!(parse(text, "squid.conf").is_err(), "{text}");
+    }
+}
+
+#[test]
 fn obsolete_directives_are_named_once_and_translated() {
     let text = "announce_port 0\nannounce_port 0\ndns_v4_first on\nhierarchy_stoplist cgi-bin ?";
     let config = parse(text, "squid.conf").unwrap();

@@ -102,17 +102,4 @@ impl Line<'_> {
             _ => Err(self.fatal(format!("Invalid option '{word}'"))),
         }
     }
-
-    /// A number; `on` is 1 and `off` 0.
-    pub(crate) fn pipeline_prefetch(&mut self) -> Outcome<u32> {
-        if matches!(self.peek().as_deref(), Some("on" | "off")) {
-            let count = u32::from(self.on_off()?);
-            self.warn(
-                format!("'{}' is deprecated", self.text()),
-                &format!("Write {count}."),
-            );
-            return Ok(count);
-        }
-        self.count()
-    }
 }

@@ -97,7 +97,12 @@ mod tests {
         )
         .unwrap();
         assert_eq!(config.deny_info[0].acls, ["one", "two"]);
-        assert_eq!(config.warnings.len(), 1);
+        let said = config.warnings.iter().map(|said| &*said.message);
+        let expected = [
+            "not yet: deny_info",
+            "deny_info line contains no ACL's, skipping",
+        ];
+        assert!(said.eq(expected), "{:?}", config.warnings);
     }
 
     #[test]

@@ -7,20 +7,15 @@ use crate::text::value::parse_bytes;
 
 /// The format of a log that names none.
 const NATIVE: &str = "squid";
-/// Formats that need no `logformat` line.
-const BUILT_IN: [&str; 6] = [
-    NATIVE,
-    "common",
-    "combined",
-    "referrer",
-    "useragent",
-    "icap_squid",
-];
+/// Formats that need no `logformat` line, and are written.
+const WRITTEN: [&str; 5] = [NATIVE, "common", "combined", "referrer", "useragent"];
+/// The one that needs no line either, and isn't.
+const ICAP: &str = "icap_squid";
 
 /// `NAME SPECIFICATION`
 pub(crate) fn logformat(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     let name = line.required("format name")?.into_owned();
-    if BUILT_IN.contains(&&*name) && name != NATIVE {
+    if is_built_in(&name) && name != NATIVE {
         line.note_error(
             format!("logformat {name} is built in; the line is ignored"),
             "",
@@ -67,12 +62,16 @@ pub(crate) fn access_log(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     } else {
         &*log.format
     };
-    if format != NATIVE || draft.formats.contains(NATIVE) {
+    if !WRITTEN.contains(&format) || draft.formats.contains(format) {
         let what = format!("logformat {format}");
         draft.not_yet(line, &what, "Lines are written in Squid's native format.");
     }
     draft.config.access_logs.push(log);
     Ok(())
+}
+
+fn is_built_in(format: &str) -> bool {
+    WRITTEN.contains(&format) || format == ICAP
 }
 
 fn module(target: &str) -> LogModule {
@@ -86,7 +85,7 @@ fn module(target: &str) -> LogModule {
     }
 }
 
-fn options(draft: &Draft, line: &mut Line<'_>, log: &mut AccessLog) -> Outcome {
+fn options(draft: &mut Draft, line: &mut Line<'_>, log: &mut AccessLog) -> Outcome {
     let mut first = true;
     while let Some(word) = line.peek() {
         let Some((key, value)) = word.split_once('=') else {
@@ -102,7 +101,12 @@ fn options(draft: &Draft, line: &mut Line<'_>, log: &mut AccessLog) -> Outcome {
             "logformat" => return Err(undefined(line, value)),
             "rotate" => log.rotate = Some(value.parse().map_err(|_| bad())?),
             "buffer-size" => log.buffer_size = Some(parse_bytes(value).ok_or_else(bad)?),
-            "on-error" if value == "drop" || value == "die" => log.drop_on_error = value == "drop",
+            "on-error" if value == "drop" => log.drop_on_error = true,
+            "on-error" if value == "die" => {
+                log.drop_on_error = false;
+                let meaning = "Lines that can't be written are dropped; the proxy goes on.";
+                draft.not_yet(line, "access_log on-error=die", meaning);
+            }
             "on-error" => return Err(bad()),
             _ => return Err(line.fatal(format!("Unknown access_log option '{word}'"))),
         }
@@ -134,19 +138,12 @@ fn undefined(line: &Line<'_>, name: &str) -> Box<crate::problem::Problem> {
 /// `on`: logs without a format of their own are `common`.
 pub(crate) fn emulate_httpd_log(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     draft.common_log = line.on_off()?;
-    if draft.common_log {
-        draft.not_yet(
-            line,
-            "logformat common",
-            "Lines are written in Squid's native format.",
-        );
-    }
     Ok(())
 }
 
 impl Draft {
     fn knows_format(&self, name: &str) -> bool {
-        BUILT_IN.contains(&name) || self.formats.contains(name)
+        is_built_in(name) || self.formats.contains(name)
     }
 
     /// Gives logs that name no format theirs.
@@ -224,6 +221,24 @@ mod tests {
         assert_eq!(config.access_logs[1].format, "mine");
         assert_eq!(config.warnings.len(), 1);
         assert_eq!(config.warnings[0].message, "not yet: logformat mine");
+    }
+
+    #[test]
+    fn formats_that_are_written_need_no_word() {
+        for format in ["squid", "common", "combined", "referrer", "useragent"] {
+            let text = format!("access_log stdio:/x {format}\nemulate_httpd_log off");
+            let config = parse(&text, "test").unwrap();
+            let said = config.warnings.iter().map(|said| &*said.message);
+            let expected = ["Directive 'emulate_httpd_log' is obsolete."];
+            assert!(said.eq(expected), "{:?}", config.warnings);
+        }
+        for text in [
+            "access_log stdio:/x icap_squid",
+            "logformat squid %ts\naccess_log stdio:/x",
+            "access_log stdio:/x on-error=die",
+        ] {
+            assert_eq!(parse(text, "test").unwrap().warnings.len(), 1, "{text}");
+        }
     }
 
     #[test]

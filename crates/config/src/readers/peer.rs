@@ -9,7 +9,7 @@ use crate::read::Draft;
 use crate::text::line::{Line, Outcome};
 
 /// Options without an effect yet, without their values.
-const NOT_YET: [&str; 39] = [
+const NOT_YET: [&str; 43] = [
     "background-ping",
     "closest-only",
     "multicast-responder",
@@ -49,17 +49,13 @@ const NOT_YET: [&str; 39] = [
     "tls-domain",
     "tls-flags",
     "tls-crlfile",
-];
-/// Options that change nothing here: there are no delay pools to leave, nor clients to mimic.
-const NO_EFFECT: [&str; 7] = [
-    "no-delay",
-    "no-tproxy",
-    "http11",
     "monitorurl",
     "monitorsize",
     "monitorinterval",
     "monitortimeout",
 ];
+/// Options that change nothing here: there are no delay pools to leave, nor clients to mimic.
+const NO_EFFECT: [&str; 3] = ["no-delay", "no-tproxy", "http11"];
 
 /// `HOST TYPE HTTP-PORT ICP-PORT [option…]`
 pub(crate) fn cache_peer(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
@@ -263,12 +259,24 @@ fn warn(draft: &mut Draft, line: &mut Line<'_>, peer: &Peer) {
         let meaning = "Such parents take turns by weight, whatever their round-trip times.";
         draft.not_yet(line, "cache_peer weighted-round-robin", meaning);
     }
-    if let PeerLogin::Negotiate(_) = options.login {
-        draft.not_yet(
-            line,
-            "cache_peer login=NEGOTIATE",
-            "It belongs to authentication.",
-        );
+    let login = match options.login {
+        PeerLogin::Negotiate(_) => Some("cache_peer login=NEGOTIATE"),
+        PeerLogin::UserWith(_) => Some("cache_peer login=*:PASSWORD"),
+        PeerLogin::None | PeerLogin::Basic(_) | PeerLogin::Pass | PeerLogin::PassThru => None,
+    };
+    if let Some(what) = login {
+        let meaning = "It belongs to authentication; the peer gets no login from us.";
+        draft.not_yet(line, what, meaning);
+    }
+    let ignored = [
+        ("allow-miss", options.allow_miss),
+        ("standby=", options.standby > 0),
+        ("front-end-https", options.front_end_https.is_some()),
+        ("connection-auth=", options.connection_auth.is_some()),
+    ];
+    for (name, _) in ignored.iter().filter(|(_, set)| *set) {
+        let what = format!("cache_peer {name}");
+        draft.not_yet(line, &what, "The option has no effect.");
     }
     for option in &options.not_yet {
         let name = option.split('=').next().unwrap_or_default();

@@ -73,7 +73,8 @@ pub(crate) fn http_port(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
         },
         mode: None,
         old_accel: false,
-        not_yet: None,
+        ssl_bump: false,
+        urlgroup: false,
     };
     while let Some(option) = line.word() {
         if !draft_port.option(&option) {
@@ -113,7 +114,8 @@ struct PortDraft {
     accel: Accel,
     mode: Option<&'static str>,
     old_accel: bool,
-    not_yet: Option<&'static str>,
+    ssl_bump: bool,
+    urlgroup: bool,
 }
 
 impl PortDraft {
@@ -131,7 +133,7 @@ impl PortDraft {
             "intercept" | "transparent" => "intercept",
             "tproxy" => "tproxy",
             "ssl-bump" | "sslBump" => {
-                self.not_yet = Some("ssl-bump");
+                self.ssl_bump = true;
                 return true;
             }
             _ => return false,
@@ -192,7 +194,7 @@ impl PortDraft {
                 };
                 self.port.keepalive = Some(keepalive);
             }
-            "urlgroup" => self.not_yet = self.not_yet.or(Some("urlgroup=")),
+            "urlgroup" => self.urlgroup = true,
             _ => return false,
         }
         true
@@ -221,19 +223,43 @@ impl PortDraft {
             draft.not_yet(line, "http_port require-proxy-header", meaning);
             return Ok(());
         }
-        match self.not_yet {
-            Some("ssl-bump") => {
-                let meaning = "CONNECT requests on this port are tunnelled as they are.";
-                draft.not_yet(line, "http_port ssl-bump", meaning);
-            }
-            Some(what) => draft.not_yet(line, &format!("http_port {what}"), ""),
-            None => {}
-        }
+        self.warn(draft, line);
         if self.mode == Some("accel") {
             self.port.mode = PortMode::Accel(self.accel);
         }
         draft.config.ports.push(self.port);
         Ok(())
+    }
+
+    /// Names the options that an open port doesn't obey.
+    fn warn(&self, draft: &mut Draft, line: &mut Line<'_>) {
+        let act_as_origin = self.mode == Some("accel") && self.accel.act_as_origin;
+        let options = [
+            (
+                "ssl-bump",
+                self.ssl_bump,
+                "CONNECT requests on this port are tunnelled as they are.",
+            ),
+            ("urlgroup=", self.urlgroup, "The option has no effect."),
+            (
+                "act-as-origin",
+                act_as_origin,
+                "Date and Expires of replies stay as they are.",
+            ),
+            (
+                "connection-auth=off",
+                !self.port.connection_auth,
+                "Authentication passes as it comes.",
+            ),
+            (
+                "disable-pmtu-discovery=always",
+                self.port.pmtu_discovery == PmtuDiscovery::Off,
+                "The system decides.",
+            ),
+        ];
+        for (option, _, meaning) in options.iter().filter(|(_, asked, _)| *asked) {
+            draft.not_yet(line, &format!("http_port {option}"), meaning);
+        }
     }
 }
 

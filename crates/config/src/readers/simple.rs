@@ -103,19 +103,6 @@ pub(crate) fn happy_eyeballs_connect_timeout(draft: &mut Draft, line: &mut Line<
     Ok(())
 }
 
-/// Milliseconds; -1 is none.
-pub(crate) fn happy_eyeballs_connect_gap(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
-    let millis = u32::try_from(line.integer()?).ok();
-    draft.config.happy_eyeballs_connect_gap = millis.map(|ms| Duration::from_millis(ms.into()));
-    Ok(())
-}
-
-/// -1 is none.
-pub(crate) fn happy_eyeballs_connect_limit(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
-    draft.config.happy_eyeballs_connect_limit = u32::try_from(line.integer()?).ok();
-    Ok(())
-}
-
 pub(crate) fn cache_replacement_policy(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     draft.config.cache_replacement_policy = line.replacement()?;
     Ok(())
@@ -138,15 +125,17 @@ pub(crate) fn cache_dir(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
         line.count()?.into()
     };
     draft.config.cache_dirs.push(CacheDir {
-        kind: kind.into_owned(),
+        kind: kind.to_string(),
         path: path.as_ref().into(),
         megabytes,
         args: line.words(),
         replacement: draft.config.cache_replacement_policy,
         place: line.place.clone(),
     });
-    let meaning = "Nothing is stored on disk; responses are kept in memory, within cache_mem.";
-    draft.not_yet(line, "cache_dir", meaning);
+    if kind != "null" {
+        let meaning = "Nothing is stored on disk; responses are kept in memory, within cache_mem.";
+        draft.not_yet(line, "cache_dir", meaning);
+    }
     Ok(())
 }
 
@@ -206,7 +195,7 @@ mod tests {
     fn policies_and_words_out_of_a_set() {
         let config = config(
             "memory_replacement_policy heap GDSF\nforwarded_for delete\nrelaxed_header_parser warn\n\
-             uri_whitespace encode\npipeline_prefetch on\numask 022",
+             uri_whitespace encode\numask 022",
         );
         assert_eq!(
             config.memory_replacement_policy,
@@ -215,7 +204,7 @@ mod tests {
         assert_eq!(config.forwarded_for, ForwardedFor::Delete);
         assert_eq!(config.relaxed_header_parser, Relaxed::Warn);
         assert_eq!(config.uri_whitespace, UriWhitespace::Encode);
-        assert_eq!((config.pipeline_prefetch, config.umask), (1, 0o022));
+        assert_eq!(config.umask, 0o022);
         for text in [
             "memory_replacement_policy heap X",
             "forwarded_for maybe",
@@ -251,8 +240,16 @@ mod tests {
             config.cache_dirs[0].replacement,
             Some(Replacement::HeapLfuda)
         );
-        assert_eq!(config.warnings.len(), 1);
+        let said = config.warnings.iter().map(|said| &*said.message);
+        let expected = ["not yet: cache_replacement_policy", "not yet: cache_dir"];
+        assert!(said.eq(expected), "{:?}", config.warnings);
         assert!(parse("cache_dir zfs /a 1 1 1", "test").is_err());
+        assert!(
+            parse("cache_dir null /tmp", "test")
+                .unwrap()
+                .warnings
+                .is_empty()
+        );
     }
 
     #[test]

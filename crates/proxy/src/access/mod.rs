@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use rules::{Answer, Facts, List, Question, ReplyFacts, Rule};
+use wire::Fields;
 use wire::http1::ResponseHead;
 
 use crate::context::Context;
@@ -19,6 +20,8 @@ const QUESTIONS_MAX: usize = 4;
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     destination: Option<Arc<[IpAddr]>>,
+    /// Names of addresses were asked for: in vain, as there is no reverse look-up yet.
+    names: bool,
 }
 
 impl Known {
@@ -47,6 +50,8 @@ pub(crate) fn facts<'f>(cx: &'f Context, received: &Received<'f>, known: &'f Kno
         received.now.unix_secs(),
     );
     facts.destination = known.destination.as_deref();
+    let name = known.names.then_some("");
+    (facts.destination_name, facts.client_name) = (name, name);
     facts.luck = received.now.mono_ns.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     facts
 }
@@ -61,10 +66,12 @@ pub(crate) async fn admit<'c>(
     received: &'c Received<'c>,
     record: &mut Record,
 ) -> Result<Admitted<'c>, Failure> {
-    check(cx, List::HttpAccess, received).await.map_err(|rule| {
-        record.tag(crate::record::ResultTag::Denied);
-        Failure::denied(rule)
-    })?;
+    check(cx, List::HttpAccess, received)
+        .await
+        .map_err(|rule| {
+            record.tag(crate::record::ResultTag::Denied);
+            Failure::denied(rule)
+        })?;
     Ok(Admitted {
         received,
         permit: Permit::granted_by_access(),
@@ -130,6 +137,25 @@ pub(crate) fn allows(cx: &Context, list: List, received: &Received<'_>) -> bool 
     cx.plan.rules.check(list, &facts).is_allow()
 }
 
+/// Does the log with this number want a line of a finished transaction?
+pub(crate) fn logs(cx: &Context, log: usize, received: &Received<'_>, status: u16) -> bool {
+    static NO_FIELDS: Fields = Fields::new();
+    let list = List::LogAccess(log);
+    if let Some(always) = cx.plan.rules.list(list).always() {
+        return always;
+    }
+    let known = Known {
+        names: true,
+        ..Known::default()
+    };
+    let mut facts = facts(cx, received, &known);
+    facts.reply = Some(ReplyFacts {
+        status,
+        fields: &NO_FIELDS,
+    });
+    cx.plan.rules.check(list, &facts).is_allow()
+}
+
 /// Asks a list; `Err` holds the words for the rule that denied.
 async fn check(cx: &Context, list: List, received: &Received<'_>) -> Result<(), Option<Arc<str>>> {
     let known = Known::default();
@@ -154,8 +180,7 @@ async fn learn(
                 let found = cx.resolve(received.target.host()).await;
                 known.learn_destination(found.unwrap_or_default());
             }
-            // Names of addresses come with the reverse look-up.
-            Question::DestinationName | Question::ClientName => return Err(None),
+            Question::DestinationName | Question::ClientName => known.names = true,
         }
         match cx.plan.rules.check(list, &facts(cx, received, &known)) {
             Answer::Allow(_) => return Ok(()),

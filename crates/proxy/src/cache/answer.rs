@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rules::caching::precondition::{self, By, Precondition, has_conditions};
+use rules::caching::precondition::{self, By, Precondition, belongs_in_304, has_conditions};
 use rules::caching::range::{self, RangeAnswer};
 use wire::field::{FieldId, Fields};
 use wire::http1::{ResponseHead, reason_phrase};
@@ -40,7 +40,12 @@ pub(crate) fn fresh<'c>(
         return conditional(cx, received, object, record, false);
     }
     let mut head = stored::build(cx, &object, false);
-    sign(cx, &mut head, object.meta.version, &cx.plan.lines.cache_status_miss);
+    sign(
+        cx,
+        &mut head,
+        object.meta.version,
+        &cx.plan.lines.cache_status_miss,
+    );
     Response {
         head: Head::Built(head),
         ..whole(object)
@@ -103,7 +108,9 @@ fn conditional<'c>(
             head: Head::Built(head),
             ..whole(object)
         },
-        (Precondition::Holds, RangeAnswer::Part { first, last }) => partial(head, &object, first, last),
+        (Precondition::Holds, RangeAnswer::Part { first, last }) => {
+            partial(head, &object, first, last)
+        }
         (Precondition::Holds, RangeAnswer::Unsatisfiable) => {
             restate(&mut head, 416);
             let complete = object.length().unwrap_or(0);
@@ -122,7 +129,14 @@ fn partial<'c>(
 ) -> Response<'c> {
     restate(&mut head, 206);
     let complete = object.length();
-    push_content_range(&mut head, ContentRange::Part { first, last, complete });
+    push_content_range(
+        &mut head,
+        ContentRange::Part {
+            first,
+            last,
+            complete,
+        },
+    );
     let mut reader = object.reader();
     reader.seek(first);
     reader.stop_at(last.saturating_add(1));
@@ -152,17 +166,7 @@ fn restate(head: &mut ResponseHead, status: u16) {
 /// RFC 9110 §15.4.5: what the client's copy needs to know, and no more.
 fn not_modified(head: &mut ResponseHead) {
     restate(head, 304);
-    let has_etag = head.fields.has(FieldId::ETag);
-    head.fields.retain(|line| {
-        !matches!(
-            line.id,
-            FieldId::ContentLength
-                | FieldId::ContentType
-                | FieldId::ContentEncoding
-                | FieldId::ContentLanguage
-                | FieldId::ContentRange
-        ) && !(line.id == FieldId::LastModified && has_etag)
-    });
+    head.fields.retain(|line| belongs_in_304(line.id));
 }
 
 fn bodyless<'c>(head: Box<ResponseHead>) -> Response<'c> {

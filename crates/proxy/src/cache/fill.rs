@@ -52,7 +52,11 @@ pub(crate) fn store<'c>(
     }
     let version = head.version;
     clean(cx, &mut head, None);
-    let judged = cx.plan.rules.caching.storable(&exchange(cx, received, &head));
+    let judged = cx
+        .plan
+        .rules
+        .caching
+        .storable(&exchange(cx, received, &head));
     let Ok(storable) = judged else {
         if let Some(old) = stale {
             cx.store.remove_object(old);
@@ -61,7 +65,10 @@ pub(crate) fn store<'c>(
     };
     let slot = match slot {
         Some(slot) => slot,
-        None => match cx.store.begin(KeyRef::new(received.target.url()), false, |_| false) {
+        None => match cx
+            .store
+            .begin(KeyRef::new(received.target.url()), false, |_| false)
+        {
             Begin::Lead(slot) => slot,
             Begin::Found(_) | Begin::Join(_) => return pass(cx, received, head, body),
         },
@@ -140,7 +147,11 @@ fn update<'c>(
 
 /// Fills a published response to its end. Goes on while clients read it; when the last one leaves,
 /// `quick_abort_*` says whether the rest is worth fetching.
-async fn fill(cx: Rc<Context>, mut body: Box<OriginBody<'static>>, mut filler: Filler<StoredResponse>) {
+async fn fill(
+    cx: Rc<Context>,
+    mut body: Box<OriginBody<'static>>,
+    mut filler: Filler<StoredResponse>,
+) {
     let mut left_alone = false;
     loop {
         let piece = tokio::select! {

@@ -24,7 +24,7 @@ use crate::access;
 use crate::context::Context;
 use crate::fetch::OriginBody;
 use crate::flow::{Content, Head, Lookup, Object, Received, Response, Start};
-use crate::record::{Marks, Record, ResultTag};
+use crate::record::{Hierarchy, Marks, Record, ResultTag};
 use crate::reply::{clean, sign};
 use stored::StoredResponse;
 
@@ -49,7 +49,12 @@ pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record)
         };
     };
     let now = received.now.unix_secs();
-    match cx.plan.rules.caching.reuse(&object.meta.freshness, fields, now) {
+    match cx
+        .plan
+        .rules
+        .caching
+        .reuse(&object.meta.freshness, fields, now)
+    {
         Reuse::Fresh | Reuse::Stale => {
             record.tag(if object.meta.freshness.traits.has(Traits::NEGATIVE) {
                 ResultTag::NegativeHit
@@ -76,8 +81,14 @@ pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record)
 fn effective_fields<'f>(cx: &Context, received: &Received<'f>) -> &'f Fields {
     static NOTHING: Fields = Fields::new();
     let port = cx.plan.ports.get(received.connection.port);
-    let ignored = port.and_then(|port| port.accel()).is_some_and(|accel| accel.ignore_cc);
-    if ignored { &NOTHING } else { &received.head.fields }
+    let ignored = port
+        .and_then(|port| port.accel())
+        .is_some_and(|accel| accel.ignore_cc);
+    if ignored {
+        &NOTHING
+    } else {
+        &received.head.fields
+    }
 }
 
 /// RFC 9111 §5.2.1.7.
@@ -107,12 +118,39 @@ fn start(cx: &Context, received: &Received<'_>, key: KeyRef<'_>) -> Lookup {
         && !has_conditions(fields)
         && !fields.has(FieldId::Authorization)
         && access::allows(cx, List::CollapsedForwarding, received);
-    Lookup::Start(cx.store.begin(key, collapse, |meta| meta.vary.matches(fields)))
+    Lookup::Start(
+        cx.store
+            .begin(key, collapse, |meta| meta.vary.matches(fields)),
+    )
 }
 
 /// The right to fill, whatever is stored.
 fn lead(cx: &Context, key: KeyRef<'_>) -> Lookup {
     Lookup::Start(cx.store.begin(key, false, |_| false))
+}
+
+/// PURGE: forgets what is stored for a URL. 404 when there was nothing. An ACL that names the
+/// method turns it on; who may use it is for `http_access` to say.
+pub(crate) fn purge<'c>(
+    cx: &Context,
+    received: &Received<'_>,
+    record: &mut Record,
+) -> Response<'c> {
+    let removed = cx.store.remove(KeyRef::new(received.target.url()));
+    record.tag(ResultTag::None);
+    record.hierarchy = Hierarchy::None;
+    let mut head = Box::new(ResponseHead::with_status(if removed > 0 {
+        200
+    } else {
+        404
+    }));
+    clean(cx, &mut head, None);
+    Response {
+        head: Head::Built(head),
+        content: Content::Empty,
+        length: Some(0),
+        close: false,
+    }
 }
 
 /// What came of waiting for another's fetch.
@@ -173,7 +211,10 @@ impl Conditions {
 
 /// May a stale response go out because the origin can't be asked?
 pub(crate) fn may_serve_stale(cx: &Context, object: &Object) -> bool {
-    object.meta.freshness.may_serve_after_failure(cx.unix_secs())
+    object
+        .meta
+        .freshness
+        .may_serve_after_failure(cx.unix_secs())
 }
 
 /// Passes a response on that is not stored.
@@ -181,9 +222,12 @@ pub(crate) fn pass<'c>(
     cx: &Context,
     received: &Received<'_>,
     mut head: Box<ResponseHead>,
-    body: Box<OriginBody<'c>>,
+    mut body: Box<OriginBody<'c>>,
 ) -> Response<'c> {
     invalidate_for(cx, received, &head);
+    if body.whole().is_some_and(<[u8]>::is_empty) {
+        body.finish_whole(0); // nothing follows: the hop's connection is free at once
+    }
     let version = head.version;
     clean(cx, &mut head, None);
     let length = frame(received, &mut head, &body);

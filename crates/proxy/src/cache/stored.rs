@@ -46,7 +46,10 @@ impl StoredResponse {
         let mut content_type = 0..0;
         for line in head.fields.iter() {
             // A cookie is for the client that got it first, not for all (as in Squid).
-            if matches!(line.id, FieldId::ContentLength | FieldId::Age | FieldId::SetCookie) {
+            if matches!(
+                line.id,
+                FieldId::ContentLength | FieldId::Age | FieldId::SetCookie
+            ) {
                 continue;
             }
             bytes.extend_from_slice(line.name);

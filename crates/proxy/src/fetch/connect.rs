@@ -1,14 +1,15 @@
 //! A connection to a hop: an idle one from the pool, or a new one.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 
 use net::dial::{DialFailure, DialOptions};
 use net::stream::Stream;
 use wire::target::Target;
 
+use crate::access::{self, Known};
 use crate::context::{Context, OpenHop};
 use crate::failure::{Failure, FailureKind};
+use crate::flow::Received;
 use crate::hops::Hop;
 use crate::record::{HopName, Record};
 
@@ -16,7 +17,6 @@ use crate::record::{HopName, Record};
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) stream: Stream,
-    pub(crate) address: SocketAddr,
     pub(crate) reused: bool,
     pub(crate) open: OpenHop,
 }
@@ -30,12 +30,19 @@ pub(crate) struct Link {
 pub(crate) async fn connect(
     cx: &Context,
     hop: &Hop,
-    target: &Target,
+    asked: Option<&Received<'_>>,
     fresh_only: bool,
     record: &mut Record,
 ) -> Result<Link, Failure> {
-    record.went(hop.hierarchy, hop.name());
-    let addresses = addresses(cx, hop, target).await?;
+    record.went(hop.hierarchy, HopName::None);
+    let target = asked.map(|received| received.target);
+    let addresses = match addresses(cx, hop, target).await {
+        Ok(addresses) => addresses,
+        Err(failure) => {
+            record.went(hop.hierarchy, hop.name());
+            return Err(failure);
+        }
+    };
     let peer = hop.peer.as_ref().map(|peer| peer.open_one());
     if !fresh_only {
         for address in addresses.iter() {
@@ -44,7 +51,6 @@ pub(crate) async fn connect(
                 record.went(hop.hierarchy, HopName::Ip(address.ip()));
                 return Ok(Link {
                     stream,
-                    address: *address,
                     reused: true,
                     open: OpenHop { permit, peer },
                 });
@@ -55,7 +61,10 @@ pub(crate) async fn connect(
     let (attempt, gap) = match &hop.peer {
         Some(peer) => {
             let own = peer.config.options.connect_timeout;
-            (own.unwrap_or(timeouts.peer_connect), timeouts.happy_eyeballs)
+            (
+                own.unwrap_or(timeouts.peer_connect),
+                timeouts.happy_eyeballs,
+            )
         }
         None => (timeouts.connect, timeouts.happy_eyeballs),
     };
@@ -64,7 +73,14 @@ pub(crate) async fn connect(
         overall: timeouts.forward,
         gap,
         retries: u8::try_from(cx.plan.config.connect_retries).unwrap_or(u8::MAX),
-        ..DialOptions::default()
+        local_v4: outgoing(cx, asked, false).and_then(|ip| match ip {
+            IpAddr::V4(ip) => Some(ip),
+            IpAddr::V6(_) => None,
+        }),
+        local_v6: outgoing(cx, asked, true).and_then(|ip| match ip {
+            IpAddr::V6(ip) => Some(ip),
+            IpAddr::V4(_) => None,
+        }),
     };
     match net::dial::connect(&addresses, &options, &cx.cells).await {
         Ok(dialed) => {
@@ -79,7 +95,6 @@ pub(crate) async fn connect(
                 .ok_or_else(|| Failure::hop(FailureKind::CannotForward, "too many connections"))?;
             Ok(Link {
                 stream: dialed.stream,
-                address,
                 reused: false,
                 open: OpenHop { permit, peer },
             })
@@ -97,7 +112,7 @@ pub(crate) async fn connect(
                 DialFailure::TimedOut => failure.with_status(504),
                 _ => failure,
             };
-            hop.failed(cx, &failure);
+            hop.failed(&failure);
             Err(failure)
         }
     }
@@ -106,24 +121,33 @@ pub(crate) async fn connect(
 async fn addresses(
     cx: &Context,
     hop: &Hop,
-    target: &Target,
+    target: Option<&Target>,
 ) -> Result<smallvec::SmallVec<[SocketAddr; 4]>, Failure> {
-    let (host, port) = match &hop.peer {
-        Some(peer) => (peer.config.host.as_str(), peer.config.http_port),
-        None => (target.host(), target.port()),
-    };
-    let literal = match &hop.peer {
-        Some(_) => host.parse::<IpAddr>().ok(),
-        None => target.host_ip(),
+    let (host, port, literal) = match (&hop.peer, target) {
+        (Some(peer), _) => {
+            let host = peer.config.host.as_str();
+            (host, peer.config.http_port, host.parse().ok())
+        }
+        (None, Some(target)) => (target.host(), target.port(), target.host_ip()),
+        (None, None) => return Err(Failure::hop(FailureKind::CannotForward, "no target")),
     };
     if let Some(ip) = literal {
         return Ok([SocketAddr::new(ip, port)].into_iter().collect());
     }
-    let found = cx.resolve(host).await.map_err(|error| {
-        Failure::hop(FailureKind::DnsFail, error.to_string())
-    })?;
+    let found = cx
+        .resolve(host)
+        .await
+        .map_err(|error| Failure::hop(FailureKind::DnsFail, error.to_string()))?;
     Ok(found.iter().map(|ip| SocketAddr::new(*ip, port)).collect())
 }
 
-/// The addresses of a name, known or asked for.
-pub(crate) type Addresses = Arc<[IpAddr]>;
+/// Our own address toward hops of a family (`tcp_outgoing_address`).
+fn outgoing(cx: &Context, asked: Option<&Received<'_>>, ipv6: bool) -> Option<IpAddr> {
+    if cx.plan.config.tcp_outgoing_address.is_empty() {
+        return None;
+    }
+    let known = Known::default();
+    cx.plan
+        .rules
+        .outgoing_address(&access::facts(cx, asked?, &known), ipv6)
+}

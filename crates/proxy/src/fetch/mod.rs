@@ -11,7 +11,6 @@ use std::sync::Arc;
 use net::half::split;
 use wire::field::FieldId;
 use wire::http1::{Framing, ProxyAuth, ResponseHead, remove_hop_by_hop};
-use wire::target::Target;
 
 use crate::cache::Conditions;
 use crate::context::Context;
@@ -22,8 +21,9 @@ use crate::listen::client::{ClientIn, ClientOut};
 use crate::record::{Hierarchy, Record};
 
 pub(crate) use connect::{Link, connect};
-pub use origin::OriginBody;
-pub(crate) use origin::{Answer, Exchange, Piece, Sending, Switched, UploadError, Wire};
+pub(crate) use origin::{
+    Answer, Exchange, OriginBody, Piece, Sending, Switched, UploadError, Wire,
+};
 
 /// What a hop gave.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ pub(crate) async fn can_connect(cx: &Context, peer: &Arc<Peer>) -> bool {
         hierarchy: Hierarchy::None,
     };
     let mut unused = Record::default();
-    connect(cx, &hop, &Target::new(), true, &mut unused).await.is_ok()
+    connect(cx, &hop, None, true, &mut unused).await.is_ok()
 }
 
 /// Sends the request to one hop after another until one answers.
@@ -132,12 +132,16 @@ pub(crate) async fn send<'c>(
                 return Err(last.unwrap_or_else(nowhere));
             }
             tries += 1;
-            let failure = match job.attempt(hop, fresh_only, &mut input, output, record).await {
+            let failure = match job
+                .attempt(hop, fresh_only, &mut input, output, record)
+                .await
+            {
                 Ok(fetched) => return Ok(fetched),
                 Err(failure) => failure,
             };
             let may_repeat = (input.is_some() || received.framing == Framing::None)
-                && (received.head.method.is_idempotent() || failure.kind == FailureKind::ConnectFail
+                && (received.head.method.is_idempotent()
+                    || failure.kind == FailureKind::ConnectFail
                     || failure.kind == FailureKind::DnsFail);
             if !may_repeat || failure.retry == Retry::Never {
                 return Err(failure);
@@ -176,7 +180,7 @@ impl<'c> Job<'_, 'c> {
     ) -> Result<Fetched<'c>, Failure> {
         let cx = self.cx;
         let link = {
-            let connecting = connect(cx, hop, self.received.target, fresh_only, record);
+            let connecting = connect(cx, hop, Some(self.received), fresh_only, record);
             self.unless_client_leaves(input, connecting).await?
         };
         let mut exchange = self.send_head(hop, link, input).await?;
@@ -185,7 +189,7 @@ impl<'c> Job<'_, 'c> {
         loop {
             let answering = exchange.answer(cx, &method, self.order.upgrade, &mut interims);
             let answer = self.unless_client_leaves(input, answering).await;
-            let answer = answer.inspect_err(|failure| hop.failed(cx, failure))?;
+            let answer = answer.inspect_err(|failure| hop.failed(failure))?;
             match answer {
                 Answer::Interim(rest, head) => {
                     self.pass_interim(head, output).await?;
@@ -212,7 +216,7 @@ impl<'c> Job<'_, 'c> {
     ) -> Result<Exchange<'c>, Failure> {
         let cx = self.cx;
         let (read, mut write) = split(link.stream);
-        let wire = Wire::new(cx, read, link.address, link.reused, link.open);
+        let wire = Wire::new(cx, read, link.reused, link.open);
         let mut fields = cx.heads.take();
         let mut out = cx.buffers.take();
         request::write_head(
@@ -289,7 +293,8 @@ impl<'c> Job<'_, 'c> {
         output: &mut ClientOut,
     ) -> Result<(), Failure> {
         let client = self.received.head;
-        let awaited = head.status != 100 || client.fields.has_token(FieldId::Expect, b"100-continue");
+        let awaited =
+            head.status != 100 || client.fields.has_token(FieldId::Expect, b"100-continue");
         if client.version == wire::http1::Version::H11 && awaited {
             output.buf.clear();
             wire::http1::write_status_line(head.status, head.reason(), &mut output.buf);

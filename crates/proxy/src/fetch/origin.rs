@@ -8,8 +8,6 @@
 //! | switched protocols | [`Switched`] | the tunnel |
 
 use std::future::Future;
-use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
@@ -17,6 +15,7 @@ use std::time::Duration;
 use http::Method;
 use net::deadline::Deadline;
 use net::half::{ReadHalf, WriteHalf, reunite};
+use wire::field::FieldId;
 use wire::http1::{
     BodyDecoder, Framing, Parsed, ResponseHead, Step, may_reuse, parse_response, response_framing,
 };
@@ -24,8 +23,8 @@ use wire::http1::{
 use crate::context::{Context, OpenHop};
 use crate::failure::{Failure, FailureKind, Retry};
 use crate::hops::Pool;
-use crate::recycle::Recycle;
 use crate::input::{Input, READ_BYTES, READ_LARGE_BYTES};
+use crate::recycle::Recycle;
 
 /// Interim responses taken from a hop before it is told off.
 const INTERIM_MAX: usize = 16;
@@ -39,7 +38,7 @@ pub(crate) enum UploadError {
     /// The client left or sent rubbish.
     Client(Failure),
     /// The hop does not take it. What it says may still be read.
-    Hop(io::Error),
+    Hop,
 }
 
 /// How far sending has come.
@@ -68,7 +67,7 @@ impl Sending<'_> {
         if let Self::Content(upload) = self {
             match upload.await {
                 Ok(write) => *self = Self::Done(write),
-                Err(UploadError::Hop(_)) => *self = Self::Failed,
+                Err(UploadError::Hop) => *self = Self::Failed,
                 Err(UploadError::Client(failure)) => {
                     *self = Self::Failed;
                     return failure;
@@ -85,7 +84,6 @@ pub(crate) struct Wire {
     pub(crate) read: ReadHalf,
     pub(crate) input: Input,
     pub(crate) deadline: Deadline,
-    pub(crate) address: SocketAddr,
     pub(crate) reused: bool,
     pub(crate) open: OpenHop,
     read_timeout: Duration,
@@ -93,18 +91,11 @@ pub(crate) struct Wire {
 
 impl Wire {
     /// Around a connection that is ours for one exchange.
-    pub(crate) fn new(
-        cx: &Context,
-        read: ReadHalf,
-        address: SocketAddr,
-        reused: bool,
-        open: OpenHop,
-    ) -> Self {
+    pub(crate) fn new(cx: &Context, read: ReadHalf, reused: bool, open: OpenHop) -> Self {
         Self {
             read,
             input: Input::over(cx.buffers.take()),
             deadline: cx.ticker.deadline(),
-            address,
             reused,
             open,
             read_timeout: cx.plan.timeouts.read,
@@ -116,8 +107,10 @@ impl Wire {
         match self.deadline.limit(self.read_timeout, read).await {
             Ok(Ok(count)) => Ok(count),
             Ok(Err(error)) => Err(Failure::hop_io(FailureKind::ReadError, &error)),
-            Err(_expired) => Err(Failure::hop(FailureKind::ReadTimeout, "no bytes in time")
-                .with_retry(Retry::Never)),
+            Err(_expired) => {
+                Err(Failure::hop(FailureKind::ReadTimeout, "no bytes in time")
+                    .with_retry(Retry::Never))
+            }
         }
     }
 }
@@ -146,6 +139,10 @@ pub(crate) struct Switched {
     pub(crate) read: ReadHalf,
     pub(crate) write: WriteHalf,
     pub(crate) early: Vec<u8>,
+    #[expect(
+        dead_code,
+        reason = "counts the connection as open until it is dropped"
+    )]
     pub(crate) open: OpenHop,
 }
 
@@ -159,10 +156,7 @@ impl<'c> Exchange<'c> {
         interims: &mut usize,
     ) -> Result<Answer<'c>, Failure> {
         let mut head = cx.heads.take();
-        let first_byte = self.read_head(cx, &mut head).await;
-        if let Err(failure) = first_byte {
-            return Err(failure);
-        }
+        self.read_head(cx, &mut head).await?;
         let switched = head.status == 101;
         if switched && !upgrade_asked {
             return Err(invalid("101 that nobody asked for"));
@@ -194,7 +188,9 @@ impl<'c> Exchange<'c> {
         }
         let body = OriginBody {
             decoder: BodyDecoder::new(framing, &cx.plan.reply_limits),
-            reusable: may_reuse(head.version, &head.fields) && framing != Framing::UntilClose,
+            reusable: may_reuse(head.version, &head.fields)
+                && framing != Framing::UntilClose
+                && !promises_what_cannot_come(&head),
             pool: Rc::clone(&cx.pool),
             buffers: Rc::clone(&cx.buffers),
             ended: false,
@@ -248,6 +244,14 @@ impl<'c> Exchange<'c> {
     }
 }
 
+/// A 204 that speaks of content may have it on the way.
+fn promises_what_cannot_come(head: &ResponseHead) -> bool {
+    let length = head.fields.get(FieldId::ContentLength);
+    head.status == 204
+        && (head.fields.has(FieldId::TransferEncoding)
+            || length.is_some_and(|length| length != b"0"))
+}
+
 /// The hop said something that makes no sense; nobody else is asked.
 pub(crate) fn invalid(detail: impl Into<std::borrow::Cow<'static, str>>) -> Failure {
     Failure::hop(FailureKind::InvalidResp, detail).with_retry(Retry::Never)
@@ -265,7 +269,7 @@ pub(crate) enum Piece<'p> {
 /// A response's content as it arrives. At its end the connection goes back to the pool; dropped
 /// before, it is closed.
 #[derive(Debug)]
-pub struct OriginBody<'c> {
+pub(crate) struct OriginBody<'c> {
     wire: Option<Wire>,
     sending: Sending<'c>,
     decoder: BodyDecoder,

@@ -28,7 +28,14 @@ pub(crate) fn write_head(
     let target = received.target;
     fields.clone_from(&head.fields);
     let keep = hop.passes_proxy_authorization();
-    remove_hop_by_hop(fields, if keep { ProxyAuth::Keep } else { ProxyAuth::Drop });
+    remove_hop_by_hop(
+        fields,
+        if keep {
+            ProxyAuth::Keep
+        } else {
+            ProxyAuth::Drop
+        },
+    );
     fields.set(FieldId::Host, hop.host_field(target));
     if let Some(value) = hop.credentials() {
         let id = if hop.is_proxy() {
@@ -52,7 +59,12 @@ pub(crate) fn write_head(
     } else if !cx.plan.config.server_persistent_connections {
         fields.set(FieldId::Connection, b"close");
     }
-    write_request_head(&head.method, request_target(hop, &head.method, target), fields, out);
+    write_request_head(
+        &head.method,
+        request_target(hop, &head.method, target),
+        fields,
+        out,
+    );
     check_sent_head(out);
 }
 
@@ -92,7 +104,9 @@ fn count_down(method: &Method, fields: &mut Fields) {
     if method != Method::TRACE && method != Method::OPTIONS {
         return;
     }
-    let left = fields.get(FieldId::MaxForwards).and_then(wire::value::decimal);
+    let left = fields
+        .get(FieldId::MaxForwards)
+        .and_then(wire::value::decimal);
     if let Some(left) = left {
         let left = left.saturating_sub(1).to_string();
         fields.set(FieldId::MaxForwards, left.as_bytes());
@@ -111,6 +125,8 @@ fn sign(cx: &Context, received: &Received<'_>, fields: &mut Fields) {
         let known = Known::default();
         let facts = access::facts(cx, received, &known);
         let expand = |text: &str, out: &mut Vec<u8>| out.extend_from_slice(text.as_bytes());
-        plan.rules.request_fields.apply(&plan.rules, &facts, fields, expand);
+        plan.rules
+            .request_fields
+            .apply(&plan.rules, &facts, fields, expand);
     }
 }

@@ -50,8 +50,8 @@ async fn put(
     parts: &[&[u8]],
 ) -> Result<(), UploadError> {
     match deadline.limit(timeout, write.write_parts(parts)).await {
-        Ok(result) => result.map_err(UploadError::Hop),
-        Err(_expired) => Err(UploadError::Hop(std::io::ErrorKind::TimedOut.into())),
+        Ok(result) => result.map_err(|_error| UploadError::Hop),
+        Err(_expired) => Err(UploadError::Hop),
     }
 }
 

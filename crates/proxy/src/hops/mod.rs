@@ -8,10 +8,9 @@ use std::sync::Arc;
 
 use wire::target::Target;
 
-use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Side};
 use crate::record::{Hierarchy, HopName};
-pub use peer::Peer;
+pub(crate) use peer::Peer;
 
 /// Idle connections of a worker, by address.
 pub(crate) type Pool = net::pool::Pool<SocketAddr>;
@@ -60,12 +59,12 @@ impl Hop {
     }
 
     /// Tells the peer's health.
-    pub(crate) fn failed(&self, cx: &Context, failure: &Failure) {
+    pub(crate) fn failed(&self, failure: &Failure) {
         if let Some(peer) = &self.peer
             && failure.side == Side::Hop
             && failure.kind == FailureKind::ConnectFail
         {
-            peer.failed(cx.clock.now().mono_ns);
+            peer.failed();
         }
     }
 

@@ -6,7 +6,7 @@
 //! | dead | a probe that connects; one is sent every [`PROBE_SECS`] by the first worker |
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use config::peer::PeerLogin;
 
@@ -15,21 +15,18 @@ pub(crate) const PROBE_SECS: u64 = 2;
 
 /// A `cache_peer`.
 #[derive(Debug)]
-pub struct Peer {
+pub(crate) struct Peer {
     /// Its line.
-    pub config: config::peer::Peer,
-    /// Place in `Plan::peers`.
-    pub(crate) index: usize,
+    pub(crate) config: config::peer::Peer,
     pub(crate) credentials: Option<Box<[u8]>>,
     pub(crate) passes_login: bool,
     dead: AtomicBool,
     failures: AtomicU32,
-    last_failure_ns: AtomicU64,
     open: AtomicU32,
 }
 
 impl Peer {
-    pub(crate) fn new(index: usize, config: config::peer::Peer) -> Self {
+    pub(crate) fn new(config: config::peer::Peer) -> Self {
         let login = &config.options.login;
         let credentials = match login {
             PeerLogin::Basic(pair) => Some(basic(pair)),
@@ -42,12 +39,10 @@ impl Peer {
         let passes_login = matches!(login, PeerLogin::Pass | PeerLogin::PassThru);
         Self {
             config,
-            index,
             credentials,
             passes_login,
             dead: AtomicBool::new(false),
             failures: AtomicU32::new(0),
-            last_failure_ns: AtomicU64::new(0),
             open: AtomicU32::new(0),
         }
     }
@@ -63,9 +58,11 @@ impl Peer {
     }
 
     /// A connect failed.
-    pub(crate) fn failed(&self, now_ns: u64) {
-        self.last_failure_ns.store(now_ns, Ordering::Relaxed);
-        let failures = self.failures.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+    pub(crate) fn failed(&self) {
+        let failures = self
+            .failures
+            .fetch_add(1, Ordering::Relaxed)
+            .saturating_add(1);
         let limit = self.config.options.connect_fail_limit.max(1);
         if failures >= limit && !self.dead.swap(true, Ordering::Relaxed) {
             tracing::warn!("Detected DEAD Parent: {}", self.config.name);
@@ -114,15 +111,15 @@ mod tests {
             "http_port 1\ncache_peer 127.0.0.1 parent 80 0 no-query originserver connect-fail-limit={limit} login=a:b\n"
         );
         let config = config::parse(&text, "test").unwrap();
-        Peer::new(0, config.peers.into_iter().next().unwrap())
+        Peer::new(config.peers.into_iter().next().unwrap())
     }
 
     #[test]
     fn a_peer_dies_after_its_limit_and_is_revived_by_one_success() {
         let peer = peer(2);
-        peer.failed(1);
+        peer.failed();
         assert!(peer.is_up());
-        peer.failed(2);
+        peer.failed();
         assert!(!peer.is_up());
         peer.worked();
         assert!(peer.is_up());
@@ -130,6 +127,9 @@ mod tests {
 
     #[test]
     fn credentials_are_coded_once() {
-        assert_eq!(peer(1).credentials.as_deref(), Some(b"Basic YTpi".as_slice()));
+        assert_eq!(
+            peer(1).credentials.as_deref(),
+            Some(b"Basic YTpi".as_slice())
+        );
     }
 }

@@ -1,6 +1,5 @@
 //! Takes connections from a listening socket and gives each a task.
 
-use std::cell::Cell;
 use std::io;
 use std::net::TcpListener;
 use std::rc::Rc;
@@ -29,12 +28,10 @@ pub(crate) fn open(
 /// Accepts until the task is aborted.
 pub(crate) async fn run(worker: Rc<Worker>, mut acceptor: Acceptor, port: usize) {
     let mut batch = Vec::new();
-    let next_id = Cell::new(0);
     loop {
         acceptor.accept(&mut batch).await;
         for stream in batch.drain(..) {
             let connection = Connection {
-                id: next_id.replace(next_id.get() + 1),
                 client: stream.peer_addr(),
                 local: stream.local_addr(),
                 port,

@@ -1,11 +1,15 @@
 //! The client's side of a connection: what was read from it and what is written to it. The two
 //! halves are apart, so that a reply may go out while the request's content still comes in.
 
-use std::io;
+use std::io::{self, IoSlice};
+use std::iter;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
+use bytes::Bytes;
 use net::deadline::Deadline;
 use net::half::{ReadHalf, WriteHalf};
+use store::FileSlice;
 use wire::http1::{BadBody, BodyDecoder, Framing, Limits, Step};
 
 use crate::input::{Input, READ_BYTES, READ_LARGE_BYTES};
@@ -165,13 +169,17 @@ impl ClientIn {
     /// it by a reset (RFC 9112 §9.6). Bounded in bytes and time.
     pub(crate) async fn linger(&mut self) {
         let mut total = 0;
+        // One limit for all reads: a client that drips doesn't hold us.
+        self.deadline.set(LINGER);
         while total < LINGER_BYTES_MAX && !self.closed {
             self.input = Input::over(std::mem::take(&mut self.input).into_vec());
-            match self.read(LINGER).await {
-                Ok(0) | Err(_) => return,
-                Ok(count) => total += count,
+            let read = self.read.read(self.input.room(READ_BYTES));
+            match self.deadline.guard(read).await {
+                Ok(Ok(count)) if count > 0 => total += count,
+                Ok(_) | Err(_) => break,
             }
         }
+        self.deadline.clear();
     }
 
     /// Did the client close its side?
@@ -225,9 +233,58 @@ impl ClientOut {
         write_parts(&mut self.write, &self.deadline, &parts, timeout).await
     }
 
+    /// Writes what is in `buf`, then `pieces` and `after`, in as few system calls as the socket allows.
+    pub(crate) async fn write_all_with_buf(
+        &mut self,
+        pieces: &[Bytes],
+        after: &[u8],
+        timeout: Duration,
+    ) -> io::Result<()> {
+        let parts = pieces.iter().map(Bytes::as_ref);
+        let parts = iter::once(self.buf.as_slice()).chain(parts).chain([after]);
+        let mut slices: Vec<IoSlice<'_>> = parts.map(IoSlice::new).collect();
+        let mut left = slices.as_mut_slice();
+        IoSlice::advance_slices(&mut left, 0);
+        while !left.is_empty() {
+            let written = self.write.write_some(left, false);
+            let written = limit(&self.deadline, timeout, written).await?;
+            IoSlice::advance_slices(&mut left, written);
+        }
+        Ok(())
+    }
+
+    /// Writes what is in `buf`, which more follows at once.
+    pub(crate) async fn write_buf_before_more(&mut self, timeout: Duration) -> io::Result<()> {
+        let mut left = self.buf.as_slice();
+        while !left.is_empty() {
+            let slices = [IoSlice::new(left)];
+            let written = self.write.write_some(&slices, true);
+            let written = limit(&self.deadline, timeout, written).await?;
+            left = left.get(written..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Sends what the socket takes now of a part of a file; returns how much.
+    pub(crate) async fn send_file(
+        &mut self,
+        file: &FileSlice,
+        timeout: Duration,
+    ) -> io::Result<usize> {
+        let sent = self
+            .write
+            .send_file(file.as_fd(), file.offset(), file.len());
+        limit(&self.deadline, timeout, sent).await
+    }
+
     /// Ends our side of the connection.
     pub(crate) fn shutdown(&mut self) {
         drop(self.write.shutdown()); // the client may be gone already
+    }
+
+    /// Waits until the client has closed its side.
+    pub(crate) async fn gone(&self) {
+        self.write.peer_gone().await;
     }
 
     /// Makes the end visible as an error: the reply is not complete.
@@ -248,6 +305,17 @@ async fn write_parts(
     timeout: Duration,
 ) -> io::Result<()> {
     match deadline.limit(timeout, write.write_parts(parts)).await {
+        Ok(result) => result,
+        Err(_expired) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
+async fn limit<T>(
+    deadline: &Deadline,
+    timeout: Duration,
+    work: impl Future<Output = io::Result<T>>,
+) -> io::Result<T> {
+    match deadline.limit(timeout, work).await {
         Ok(result) => result,
         Err(_expired) => Err(io::ErrorKind::TimedOut.into()),
     }

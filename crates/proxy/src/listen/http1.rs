@@ -8,9 +8,11 @@
 //! | serving | one context snapshot | the transaction's `After` |
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use net::half::split;
 use net::stream::Stream;
+use stats::Counter;
 use wire::http1::{BadRequest, Framing, Parsed, RequestHead, parse_request, request_framing};
 use wire::target::Target;
 
@@ -69,7 +71,8 @@ pub(crate) async fn serve_connection(worker: Rc<Worker>, stream: Stream, connect
     let mut output = ClientOut::new(write, worker.ticker.deadline());
     let mut record = Record::new(connection.client);
     let _open = worker.count_connection();
-    let opened_ns = worker.clock.now().mono_ns;
+    let lifetime = worker.ticker.deadline();
+    lifetime.set(worker.context().plan.timeouts.client_lifetime);
     let mut first = true;
     loop {
         let timeouts = &worker.context().plan.timeouts;
@@ -91,9 +94,12 @@ pub(crate) async fn serve_connection(worker: Rc<Worker>, stream: Stream, connect
             input: &mut input,
             output: &mut output,
             record: &mut record,
-            opened_ns,
         };
-        let end = exchange.requests(&mut scratch).await;
+        let Ok(end) = lifetime.guard(exchange.requests(&mut scratch)).await else {
+            worker.cells.count(Counter::TimeoutsLifetime);
+            cut_off(&worker, &connection, &scratch, &mut record);
+            break;
+        };
         if matches!(end, End::Linger) {
             output.shutdown();
             input.linger().await;
@@ -107,6 +113,19 @@ pub(crate) async fn serve_connection(worker: Rc<Worker>, stream: Stream, connect
     }
 }
 
+/// `client_lifetime` is over in the middle of a transaction: only the log is left to do.
+fn cut_off(worker: &Worker, connection: &Connection, scratch: &Scratch, record: &mut Record) {
+    let cx = worker.context();
+    let received = Received {
+        connection,
+        head: &scratch.head,
+        target: &scratch.target,
+        framing: Framing::None,
+        now: cx.clock.now(),
+    };
+    transaction::cut_off(&cx, &received, record);
+}
+
 /// A connection while it serves.
 struct Exchange<'w> {
     worker: &'w Worker,
@@ -114,7 +133,6 @@ struct Exchange<'w> {
     input: &'w mut ClientIn,
     output: &'w mut ClientOut,
     record: &'w mut Record,
-    opened_ns: u64,
 }
 
 impl Exchange<'_> {
@@ -164,9 +182,6 @@ impl Exchange<'_> {
                 After::KeepAlive if !self.input.body_done() => return End::Linger,
                 After::KeepAlive => {}
             }
-            if self.lifetime_over(&cx) {
-                return End::Close;
-            }
             if self.input.input.is_empty() {
                 return if self.input.is_closed() {
                     End::Close
@@ -190,13 +205,25 @@ impl Exchange<'_> {
                 Err(bad) => return HeadRead::Bad(bad),
             }
             let fresh = self.input.input.is_empty();
-            match self.input.read(cx.plan.timeouts.request).await {
+            let timeout = cx.plan.timeouts.request;
+            let left = if fresh {
+                timeout
+            } else {
+                timeout.saturating_sub(self.age(cx))
+            };
+            match self.input.read(left).await {
                 Ok(0) | Err(ClientError::Gone(_)) => return HeadRead::Closed,
                 Ok(_) => {}
                 Err(_) if fresh => return HeadRead::Idle,
                 Err(_) => return HeadRead::TimedOut,
             }
         }
+    }
+
+    /// Time since the request began: a head that drips has one time-out, not one per byte.
+    fn age(&self, cx: &Context) -> Duration {
+        let now_ns = cx.clock.now().mono_ns;
+        Duration::from_nanos(now_ns.saturating_sub(self.record.started_ns))
     }
 
     /// The framing, and in `scratch` the normalised target: fixed once, before anything else looks
@@ -218,12 +245,6 @@ impl Exchange<'_> {
         self.record.unreadable();
         transaction::refuse(cx, self.connection, failure, self.output, self.record).await;
         End::Linger
-    }
-
-    fn lifetime_over(&self, cx: &Context) -> bool {
-        let lifetime = cx.plan.timeouts.client_lifetime;
-        let age = self.record.started_ns.saturating_sub(self.opened_ns);
-        u128::from(age) > lifetime.as_nanos()
     }
 }
 

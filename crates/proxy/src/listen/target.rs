@@ -59,7 +59,10 @@ fn origin_form(
         // A forward proxy needs to be told the host; only TRACE and OPTIONS may ask about us.
         return Err(invalid("a proxy port takes absolute URLs only"));
     };
-    let host = head.fields.get(FieldId::Host).filter(|host| !host.is_empty());
+    let host = head
+        .fields
+        .get(FieldId::Host)
+        .filter(|host| !host.is_empty());
     let (mut name, mut number) = match (accel.vhost, host) {
         (true, Some(host)) => split_host(host).ok_or_else(|| invalid("Host can't be read"))?,
         _ => match &accel.default_site {

@@ -6,6 +6,8 @@ use std::io::Write as _;
 use std::task::Poll;
 use std::time::Duration;
 
+use bytes::Bytes;
+use store::{FileSlice, ReadError, Reader, Slice};
 use wire::http1::{LAST_CHUNK, Version, write_chunk_head, write_status_line};
 
 use crate::context::Context;
@@ -16,6 +18,11 @@ use crate::record::{Marks, Record};
 
 /// A smaller piece is copied behind the head: cheaper than a second slice for the kernel to look at.
 const COPIED_BYTES_MAX: usize = 4096;
+
+/// Slices of a stored body that one call takes: as many bytes as a socket's queue has room for, about.
+const GATHERED_BYTES_MAX: usize = 4 << 20;
+const GATHERED_PIECES_MAX: usize = 64;
+const CHUNK_END: &[u8] = b"\r\n";
 
 /// What the reply must fit.
 #[derive(Debug, Clone, Copy)]
@@ -69,11 +76,15 @@ pub(crate) async fn send(
     record.head_bytes = out.buf.len() as u64;
     let timeout = cx.plan.timeouts.write;
     let mut sender = Sender {
+        cx,
         out,
         framed,
         timeout,
         body_bytes: 0,
     };
+    if let Head::Built(head) = response.head {
+        cx.heads.give(head);
+    }
     let content = if framed == Framed::Bodyless {
         Content::Empty
     } else {
@@ -179,6 +190,7 @@ impl From<io::Error> for Cut {
 }
 
 struct Sender<'o> {
+    cx: &'o Context,
     out: &'o mut ClientOut,
     framed: Framed,
     timeout: Duration,
@@ -190,33 +202,13 @@ impl Sender<'_> {
     async fn run(&mut self, content: Content<'_>) -> Result<(), Cut> {
         match content {
             Content::Empty => self.flush().await,
-            Content::Bytes(bytes) => {
-                self.piece(&bytes).await?;
+            Content::Page(page) => {
+                self.piece(&page).await?;
+                self.cx.buffers.give(page);
                 self.end().await
             }
-            Content::Stored { mut reader, left } => {
-                let mut left = left.unwrap_or(u64::MAX);
-                while left > 0 {
-                    let piece = match reader.next_now() {
-                        Poll::Ready(piece) => piece,
-                        Poll::Pending => {
-                            self.flush().await?;
-                            reader.next().await
-                        }
-                    };
-                    let piece = match piece {
-                        Some(Ok(piece)) => piece,
-                        Some(Err(_cut)) => return Err(Cut::Source),
-                        None => break,
-                    };
-                    let wanted = usize::try_from(left).unwrap_or(usize::MAX);
-                    let piece = piece.get(..wanted).unwrap_or(&piece);
-                    left -= piece.len() as u64;
-                    self.piece(piece).await?;
-                }
-                if self.framed == Framed::Length && left > 0 && left != u64::MAX {
-                    return Err(Cut::Source);
-                }
+            Content::Stored { reader, left } => {
+                self.stored(reader, left).await?;
                 self.end().await
             }
             Content::Origin(mut body) => {
@@ -224,7 +216,8 @@ impl Sender<'_> {
                     if !body.has_ready() {
                         self.flush().await?;
                     }
-                    match body.next().await.map_err(|_failure| Cut::Source)? {
+                    let piece = self.unless_client_leaves(body.next()).await?;
+                    match piece.map_err(|_failure| Cut::Source)? {
                         Piece::Data(piece) => self.piece(piece).await?,
                         Piece::End => break,
                     }
@@ -234,13 +227,102 @@ impl Sender<'_> {
         }
     }
 
+    /// Awaits more to send, unless the client leaves meanwhile: with nothing to send, nothing else would tell.
+    async fn unless_client_leaves<T>(&self, more: impl Future<Output = T>) -> Result<T, Cut> {
+        if self.cx.plan.config.half_closed_clients {
+            return Ok(more.await);
+        }
+        tokio::select! {
+            biased;
+            more = more => Ok(more),
+            () = self.out.gone() => Err(Cut::Client),
+        }
+    }
+
+    /// Sends what the store has: all that is here in one call, what lies in a file from there.
+    async fn stored(&mut self, mut reader: Reader, left: Option<u64>) -> Result<(), Cut> {
+        let end = left.map(|left| reader.position().saturating_add(left));
+        reader.stop_at(end.unwrap_or(u64::MAX));
+        let mut next = reader.next_now();
+        loop {
+            let slice = match next {
+                Poll::Ready(slice) => slice,
+                Poll::Pending => {
+                    self.flush().await?;
+                    self.unless_client_leaves(reader.next()).await?
+                }
+            };
+            match slice {
+                Some(Ok(Slice::Heap(piece))) => {
+                    next = reader.next_now();
+                    if matches!(next, Poll::Ready(Some(Ok(Slice::Heap(_))))) {
+                        let mut pieces = vec![piece];
+                        next = gather(&mut pieces, &mut reader, next);
+                        self.pieces(&pieces).await?;
+                    } else {
+                        self.piece(&piece).await?;
+                    }
+                }
+                Some(Ok(Slice::File(file))) => {
+                    self.file(file).await?;
+                    next = reader.next_now();
+                }
+                Some(Err(_cut)) => return Err(Cut::Source),
+                None => break,
+            }
+        }
+        let short = end.is_some_and(|end| reader.position() < end);
+        if self.framed == Framed::Length && short {
+            return Err(Cut::Source);
+        }
+        Ok(())
+    }
+
+    /// Sends pieces, with what waits in the buffer, in one call if the client's socket takes them.
+    async fn pieces(&mut self, pieces: &[Bytes]) -> Result<(), Cut> {
+        let waiting = self.out.buf.len();
+        let bytes: usize = pieces.iter().map(Bytes::len).sum();
+        let mut after: &[u8] = &[];
+        if self.framed == Framed::Chunked {
+            write_chunk_head(bytes, &mut self.out.buf);
+            after = CHUNK_END;
+        }
+        self.body_bytes += (self.out.buf.len() - waiting + bytes + after.len()) as u64;
+        self.out
+            .write_all_with_buf(pieces, after, self.timeout)
+            .await?;
+        self.out.buf.clear();
+        Ok(())
+    }
+
+    /// Sends a part of a file, behind what waits in the buffer. What ends a chunk waits for what follows.
+    async fn file(&mut self, mut file: FileSlice) -> Result<(), Cut> {
+        let waiting = self.out.buf.len();
+        if self.framed == Framed::Chunked {
+            let bytes = usize::try_from(file.len()).unwrap_or(usize::MAX);
+            write_chunk_head(bytes, &mut self.out.buf);
+            self.body_bytes += (self.out.buf.len() - waiting + CHUNK_END.len()) as u64;
+        }
+        self.out.write_buf_before_more(self.timeout).await?;
+        self.out.buf.clear();
+        while !file.is_empty() {
+            let sent = self.out.send_file(&file, self.timeout).await? as u64;
+            file.advance(sent);
+            self.body_bytes += sent;
+        }
+        if self.framed == Framed::Chunked {
+            self.out.buf.extend_from_slice(CHUNK_END);
+        }
+        Ok(())
+    }
+
     /// Sends a piece, with what waits in the buffer, in one call.
     async fn piece(&mut self, piece: &[u8]) -> Result<(), Cut> {
         let waiting = self.out.buf.len();
         let mut after: &[u8] = &[];
         if self.framed == Framed::Chunked && !piece.is_empty() {
             write_chunk_head(piece.len(), &mut self.out.buf);
-            after = b"\r\n";
+            after = CHUNK_END;
         }
         self.body_bytes += (self.out.buf.len() - waiting + piece.len() + after.len()) as u64;
         if piece.len() <= COPIED_BYTES_MAX {
@@ -248,7 +330,9 @@ impl Sender<'_> {
             self.out.buf.extend_from_slice(after);
             return self.flush().await;
         }
-        self.out.write_with_buf([piece, after], self.timeout).await?;
+        self.out
+            .write_with_buf([piece, after], self.timeout)
+            .await?;
         self.out.buf.clear();
         Ok(())
     }
@@ -270,4 +354,23 @@ impl Sender<'_> {
         }
         self.flush().await
     }
+}
+
+/// What the reader gives next; none of it has been sent.
+type NextSlice = Poll<Option<Result<Slice, ReadError>>>;
+
+/// Adds the slices that are here, from `next` on, up to what one call is to take; returns what comes after them.
+fn gather(pieces: &mut Vec<Bytes>, reader: &mut Reader, mut next: NextSlice) -> NextSlice {
+    let mut bytes: usize = pieces.iter().map(Bytes::len).sum();
+    while bytes < GATHERED_BYTES_MAX && pieces.len() < GATHERED_PIECES_MAX {
+        match next {
+            Poll::Ready(Some(Ok(Slice::Heap(piece)))) => {
+                bytes += piece.len();
+                pieces.push(piece);
+                next = reader.next_now();
+            }
+            other => return other,
+        }
+    }
+    next
 }

@@ -4,7 +4,6 @@
 pub mod errors;
 mod page;
 
-use bytes::Bytes;
 use http::Method;
 use rules::ReplyFacts;
 use wire::field::FieldId;
@@ -24,12 +23,14 @@ pub(crate) use page::{failure_response, refusal};
 /// comes if the hop has none (§6.6.1).
 pub(crate) fn clean(cx: &Context, head: &mut ResponseHead, hop: Option<&Hop>) {
     let keep = hop.is_some_and(Hop::passes_proxy_authorization);
-    let proxy_auth = if keep { ProxyAuth::Keep } else { ProxyAuth::Drop };
+    let proxy_auth = if keep {
+        ProxyAuth::Keep
+    } else {
+        ProxyAuth::Drop
+    };
     remove_hop_by_hop(&mut head.fields, proxy_auth);
     if !head.fields.has(FieldId::Date) {
-        let mut date = Vec::with_capacity(wire::value::date::DATE_BYTES);
-        wire::value::date::write(cx.unix_secs(), &mut date);
-        head.fields.push_id(FieldId::Date, &date);
+        head.fields.push_id(FieldId::Date, &cx.date());
     }
 }
 
@@ -70,7 +71,12 @@ pub(crate) fn prepare<'c>(
 /// The head of a hit as fields, signed as a hit.
 fn stored_head(cx: &Context, object: &Object) -> Box<ResponseHead> {
     let mut head = stored::build(cx, object, true);
-    sign(cx, &mut head, object.meta.version, &cx.plan.lines.cache_status_hit);
+    sign(
+        cx,
+        &mut head,
+        object.meta.version,
+        &cx.plan.lines.cache_status_hit,
+    );
     head
 }
 
@@ -89,7 +95,9 @@ fn rewrite(cx: &Context, received: &Received<'_>, head: &mut ResponseHead) {
         fields: &fields,
     });
     let expand = |text: &str, out: &mut Vec<u8>| out.extend_from_slice(text.as_bytes());
-    rules.reply_fields.apply(rules, &facts, &mut head.fields, expand);
+    rules
+        .reply_fields
+        .apply(rules, &facts, &mut head.fields, expand);
 }
 
 /// Adds what tells of us and of the cache's part: Via (RFC 9110 §7.6.3), Cache-Status (RFC 9211).
@@ -115,7 +123,7 @@ pub(crate) fn own<'c>(
     }
     record.tag(ResultTag::None);
     let mut reply = Box::new(ResponseHead::with_status(200));
-    let mut body = Vec::new();
+    let mut body = cx.buffers.take();
     if head.method == Method::TRACE {
         let mut fields = head.fields.clone();
         for secret in [
@@ -132,7 +140,7 @@ pub(crate) fn own<'c>(
     Some(Response {
         head: Head::Built(reply),
         length: Some(body.len() as u64),
-        content: Content::Bytes(Bytes::from(body)),
+        content: Content::Page(body),
         close: false,
     })
 }

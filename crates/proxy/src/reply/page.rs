@@ -1,13 +1,12 @@
 //! From a failure to a reply: the error page with its fields, made in one go.
 
-use bytes::Bytes;
 use wire::field::FieldId;
 use wire::http1::reason_phrase;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Side};
 use crate::flow::{Connection, Content, Head, Received, Response};
-use crate::record::{HopName, Record};
+use crate::record::{HopName, Record, ResultTag};
 use crate::reply::errors::PageFacts;
 
 /// The reply to a request that can't go on.
@@ -18,7 +17,7 @@ pub(crate) fn failure_response<'c>(
     record: &mut Record,
 ) -> Response<'c> {
     let target = received.target;
-    let date = date(cx);
+    let date = cx.date();
     let mut facts = PageFacts::new(
         failure,
         received.connection.client.ip(),
@@ -44,18 +43,12 @@ pub(crate) fn refusal<'c>(
     failure: &Failure,
     record: &mut Record,
 ) -> Response<'c> {
-    let date = date(cx);
+    let date = cx.date();
     let mut facts = PageFacts::new(failure, connection.client.ip(), connection.local);
     facts.date = &date;
     let mut response = page(cx, facts, failure, record);
     response.close = true;
     response
-}
-
-fn date(cx: &Context) -> Vec<u8> {
-    let mut date = Vec::with_capacity(wire::value::date::DATE_BYTES);
-    wire::value::date::write(cx.unix_secs(), &mut date);
-    date
 }
 
 fn page<'c, 'f>(
@@ -64,7 +57,10 @@ fn page<'c, 'f>(
     failure: &'f Failure,
     record: &mut Record,
 ) -> Response<'c> {
-    if let Some(tag) = failure.kind.row().tag {
+    // A reply that was refused keeps its own word.
+    if let Some(tag) = failure.kind.row().tag
+        && record.outcome.tag != ResultTag::DeniedReply
+    {
         record.tag(tag);
     }
     record.error = Some(failure.kind);
@@ -96,13 +92,13 @@ fn page<'c, 'f>(
     if !via.is_empty() {
         fields.push_id(FieldId::Via, via);
     }
-    let mut body = Vec::new();
+    let mut body = cx.buffers.take();
     pages.render(&facts, &mut body);
     record.set_content_type(b"text/html");
     Response {
         head: Head::Built(head),
         length: Some(body.len() as u64),
-        content: Content::Bytes(Bytes::from(body)),
+        content: Content::Page(body),
         close: false,
     }
 }

@@ -56,7 +56,7 @@ async fn straight(
     record: &mut Record,
 ) -> Result<(), Failure> {
     let Link { stream, open, .. } =
-        connect_hop(cx, hop, admitted.received.target, true, record).await?;
+        connect_hop(cx, hop, Some(admitted.received), true, record).await?;
     hop.worked();
     let (read, write) = split(stream);
     output.buf.clear();
@@ -137,7 +137,11 @@ async fn carry(
         read: switched.read,
         write: switched.write,
     };
-    finish(cx, relay(cx, input, output, ends, &switched.early).await, record);
+    finish(
+        cx,
+        relay(cx, input, output, ends, &switched.early).await,
+        record,
+    );
 }
 
 async fn greet(

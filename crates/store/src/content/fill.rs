@@ -3,6 +3,7 @@
 //! A lock guards it, for as long as it takes to hand over a slice; bytes are copied outside of it.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll, Waker};
@@ -11,8 +12,11 @@ use bytes::Bytes;
 use slab::Slab;
 use smallvec::SmallVec;
 
+use super::files::BodyFile;
 use super::pages::Segment;
-use super::{Charge, Done, Pages, ReadError, WHOLE_BYTES_MAX, charged_bytes, lock};
+use super::{
+    Charge, Done, FileSlice, Pages, ReadError, Slice, WHOLE_BYTES_MAX, charged_bytes, lock,
+};
 use crate::usage::{Counters, count};
 
 /// Wakers to call once the lock is released.
@@ -67,7 +71,7 @@ struct Waiter {
 
 /// What a reader gets from a fill.
 pub(super) enum Next {
-    Slice(Bytes),
+    Slice(Slice),
     Wait,
     End,
     Done(Done),
@@ -139,9 +143,10 @@ impl Fill {
         let wakers = {
             let mut state = lock(&self.state);
             let start = state.end;
-            let segment = Segment { start, bytes };
+            let data = Slice::Heap(bytes);
+            let segment = Segment { start, data };
             state.end = segment.end();
-            state.charge.grow(segment.bytes.len() as u64);
+            state.charge.grow(segment.data.len());
             self.received.store(state.end, Relaxed);
             state.segments.push_back(segment);
             state.waiting_readers()
@@ -151,34 +156,57 @@ impl Fill {
 
     /// Copies what lies from `start` on into one slice of its own.
     pub(super) fn merge_from(&self, start: u64) {
-        let parts: Vec<Bytes> = {
-            let state = lock(&self.state);
-            let from = state
-                .segments
-                .partition_point(|segment| segment.start < start);
-            state
-                .segments
-                .range(from..)
-                .map(|segment| segment.bytes.clone())
-                .collect()
-        };
-        let merged = Bytes::from(parts.concat().into_boxed_slice());
-        let mut state = lock(&self.state);
-        let from = state
-            .segments
-            .partition_point(|segment| segment.start < start);
-        // A window may have dropped some of the parts in the meantime; then the rest stays as it is.
-        let same = state
-            .segments
-            .get(from)
-            .is_some_and(|segment| segment.start == start);
-        if same && start + merged.len() as u64 == state.end {
-            state.segments.truncate(from);
-            state.segments.push_back(Segment {
-                start,
-                bytes: merged,
-            });
+        let merged = self.parts_from(start).concat();
+        self.replace_from(start, Slice::Heap(Bytes::from(merged.into_boxed_slice())));
+    }
+
+    /// Moves what lies from `start` on into `file`; returns up to where that is.
+    pub(super) fn move_from(&self, start: u64, file: &Arc<BodyFile>) -> io::Result<u64> {
+        let bytes = file.write(&self.parts_from(start), start)?;
+        let slice = FileSlice::new(file, start, bytes);
+        if !slice.is_empty() && !self.replace_from(start, Slice::File(slice)) {
+            return Err(io::ErrorKind::NotFound.into());
         }
+        Ok(start + bytes)
+    }
+
+    fn parts_from(&self, start: u64) -> Vec<Bytes> {
+        let state = lock(&self.state);
+        let from = state.place_of(start);
+        let heap = |segment: &Segment| match &segment.data {
+            Slice::Heap(bytes) => Some(bytes.clone()),
+            Slice::File(_) => None,
+        };
+        state.segments.range(from..).filter_map(heap).collect()
+    }
+
+    /// Puts `data` in the place of the segments from `start` on, whose bytes it has. A window may have dropped some of
+    /// them in the meantime; then the rest stays as it is.
+    fn replace_from(&self, start: u64, data: Slice) -> bool {
+        let mut state = lock(&self.state);
+        let from = state.place_of(start);
+        let first = state.segments.get(from);
+        let same = first.is_some_and(|segment| segment.start == start);
+        if !same || start + data.len() != state.end {
+            return false;
+        }
+        let replaced = state.segments.split_off(from);
+        let joined = match (state.segments.back_mut(), &data) {
+            (
+                Some(Segment {
+                    data: Slice::File(file),
+                    ..
+                }),
+                Slice::File(later),
+            ) => file.join(later),
+            _ => false,
+        };
+        if !joined {
+            state.segments.push_back(Segment { start, data });
+        }
+        drop(state);
+        drop(replaced);
+        true
     }
 
     /// Ready when the fastest reader is at most `gap` bytes behind, or there is none.
@@ -291,6 +319,12 @@ impl Fill {
 }
 
 impl State {
+    /// Place of the first segment that begins at `start` or after it.
+    fn place_of(&self, start: u64) -> usize {
+        self.segments
+            .partition_point(|segment| segment.start < start)
+    }
+
     fn next(&mut self, reader: usize, at: u64, end: u64, cx: &mut Context<'_>) -> Next {
         if at < self.first {
             return Next::Broken(ReadError::Lost { at });
@@ -314,7 +348,7 @@ impl State {
         };
         let slice = segment.slice(at, end);
         if let Some(place) = self.readers.get_mut(reader) {
-            place.at = at + slice.len() as u64;
+            place.at = at + slice.len();
         }
         self.after_progress();
         Next::Slice(slice)
@@ -383,14 +417,32 @@ impl State {
                 .map(|(_, place)| place.at)
                 .filter(|&at| at >= first);
             let slowest = behind.min().unwrap_or(self.end);
-            let Some(front) = self.segments.front() else {
+            let Some(front) = self.segments.front_mut() else {
                 return;
             };
-            if front.end() > slowest && self.charge.bytes() <= window {
+            let held = self.charge.bytes();
+            if let Slice::File(file) = &mut front.data {
+                // Too large to go all at once: what is needed of it stays, though its memory goes only with the last.
+                let surplus = held.saturating_sub(window);
+                let needless = slowest.saturating_sub(front.start).max(surplus);
+                if needless == 0 {
+                    return;
+                }
+                let bytes = needless.min(file.len());
+                file.advance(bytes);
+                front.start += bytes;
+                self.first = front.start;
+                self.charge.shrink(bytes);
+                if file.is_empty() {
+                    self.segments.pop_front();
+                }
+                continue;
+            }
+            if front.end() > slowest && held <= window {
                 return;
             }
             self.first = front.end();
-            let bytes = front.bytes.len() as u64;
+            let bytes = front.data.len();
             self.charge.shrink(bytes);
             self.segments.pop_front();
         }
@@ -409,7 +461,12 @@ impl State {
             let segments = segments.into_iter().collect();
             return Done::Pages(Arc::new(Pages::new(segments, charge)));
         }
-        let slices: Vec<Bytes> = segments.into_iter().map(|segment| segment.bytes).collect();
+        // So small a body is never in a file.
+        let heap = |segment: Segment| match segment.data {
+            Slice::Heap(bytes) => Some(bytes),
+            Slice::File(_) => None,
+        };
+        let slices: Vec<Bytes> = segments.into_iter().filter_map(heap).collect();
         drop(charge);
         Done::Whole(charged_bytes(slices.concat().into_boxed_slice(), counters))
     }

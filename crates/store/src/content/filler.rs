@@ -8,7 +8,8 @@ use std::task::{Context, Poll};
 use bytes::buf::Limit;
 use bytes::{BufMut, BytesMut};
 
-use super::Fill;
+use super::files::BodyFile;
+use super::{Fill, WHOLE_BYTES_MAX};
 use crate::object::{Object, Weigh};
 use crate::store::Store;
 use crate::usage::count;
@@ -58,6 +59,18 @@ pub struct Filler<M: Weigh> {
     /// Offset of the page's first byte in the body, and the slices that it came in so far.
     page_start: u64,
     page_slices: usize,
+    filing: Filing,
+}
+
+/// How far a body is in a file.
+#[derive(Debug)]
+enum Filing {
+    /// Too little of it is known to need one.
+    NotYet,
+    /// Up to this byte.
+    Upto(u64, Arc<BodyFile>),
+    /// No further.
+    Ended,
 }
 
 impl<M: Weigh> Filler<M> {
@@ -75,6 +88,7 @@ impl<M: Weigh> Filler<M> {
             page: BytesMut::new(),
             page_start: 0,
             page_slices: 0,
+            filing: Filing::NotYet,
         }
     }
 
@@ -220,7 +234,7 @@ impl<M: Weigh> Filler<M> {
         // The unused rest of the last page would be held as long as the body.
         let used = self.received() - self.page_start;
         let wasteful = self.page_room() as u64 > used / 8;
-        if used > 0 && (wasteful || self.page_slices > PAGE_SLICES_MAX) {
+        if !self.file() && used > 0 && (wasteful || self.page_slices > PAGE_SLICES_MAX) {
             self.fill.merge_from(self.page_start);
         }
         if let Some(done) = self.fill.complete() {
@@ -262,12 +276,50 @@ impl<M: Weigh> Filler<M> {
     }
 
     fn end_page(&mut self) {
-        if self.page_slices > PAGE_SLICES_MAX {
+        if !self.file() && self.page_slices > PAGE_SLICES_MAX {
             self.fill.merge_from(self.page_start);
         }
         self.page = BytesMut::new();
         self.page_start = self.received();
         self.page_slices = 0;
+    }
+
+    /// Moves what has arrived into a file, if the body is to lie in one. Where that fails it goes on in pages.
+    fn file(&mut self) -> bool {
+        if self.keep == Keep::ShareOnly {
+            return false;
+        }
+        if let Filing::NotYet = self.filing {
+            self.filing = self.open_file();
+        }
+        let Filing::Upto(at, file) = &self.filing else {
+            return false;
+        };
+        match self.fill.move_from(*at, file) {
+            Ok(end) => {
+                self.filing = Filing::Upto(end, Arc::clone(file));
+                true
+            }
+            Err(_no_memory) => {
+                self.filing = Filing::Ended;
+                false
+            }
+        }
+    }
+
+    fn open_file(&self) -> Filing {
+        let options = self.store.options();
+        let announced = self.fill.announced();
+        let bytes = announced.unwrap_or(self.received());
+        if bytes < options.file_bytes_min.max(WHOLE_BYTES_MAX as u64 + 1) {
+            return Filing::NotYet;
+        }
+        let files = options.files.as_ref();
+        let file = files.and_then(|files| files.open(options.files_max));
+        match file.filter(|file| file.expect(bytes).is_ok()) {
+            Some(file) => Filing::Upto(0, file),
+            None => Filing::Ended,
+        }
     }
 
     /// Keeps the limits after growth.

@@ -1,4 +1,4 @@
-//! Bodies. A small one is one slice; a larger one is a list of pages; one that is still arriving is a [`Fill`], written
+//! Bodies. A small one is one slice; a larger one is a list of pages, or lies in a file; one that is still arriving is a [`Fill`], written
 //! by its [`Filler`] and followed by any number of [`Reader`]s.
 //!
 //! | phase of a fill | who moves it on |
@@ -9,20 +9,24 @@
 //! | cut | `Filler::fail`, or its drop |
 
 mod charge;
+mod files;
 mod fill;
 mod filler;
 mod pages;
 mod reader;
+mod slice;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
 pub(crate) use charge::{Charge, charged_bytes};
+pub use files::{FileSlice, Files};
 pub use fill::Fill;
 pub use filler::{Filler, Keep, Overflow, Short};
 pub use pages::Pages;
 pub use reader::{ReadError, Reader};
+pub use slice::Slice;
 
 /// A complete body up to this size is one slice.
 pub(crate) const WHOLE_BYTES_MAX: usize = 64 << 10;

@@ -1,34 +1,29 @@
 //! The slices of a body in order, each with its place; held by a complete body and by a fill.
 
-use bytes::Bytes;
-
-use super::Charge;
+use super::{Charge, Slice};
 
 /// A slice of a body.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment {
     /// Offset of its first byte in the body.
     pub(crate) start: u64,
-    pub(crate) bytes: Bytes,
+    pub(crate) data: Slice,
 }
 
 impl Segment {
     pub(crate) fn end(&self) -> u64 {
-        self.start + self.bytes.len() as u64
+        self.start + self.data.len()
     }
 
     /// What lies at and after `at`, up to `end`. Empty if nothing does.
-    pub(crate) fn slice(&self, at: u64, end: u64) -> Bytes {
+    pub(crate) fn slice(&self, at: u64, end: u64) -> Slice {
         let from = at.clamp(self.start, self.end()) - self.start;
         let to = end.clamp(self.start + from, self.end()) - self.start;
-        // Both fit: they are at most the length of the slice.
-        let from = usize::try_from(from).unwrap_or(usize::MAX);
-        let to = usize::try_from(to).unwrap_or(usize::MAX);
-        self.bytes.slice(from..to)
+        self.data.part(from, to)
     }
 }
 
-/// A complete body in several slices, mostly of 64–256 KiB.
+/// A complete body in several slices, mostly of 64–256 KiB; or in one, in a file.
 #[derive(Debug)]
 pub struct Pages {
     segments: Box<[Segment]>,
@@ -53,13 +48,13 @@ impl Pages {
     }
 
     /// The slices in order.
-    pub fn slices(&self) -> impl Iterator<Item = &Bytes> {
-        self.segments.iter().map(|segment| &segment.bytes)
+    pub fn slices(&self) -> impl Iterator<Item = &Slice> {
+        self.segments.iter().map(|segment| &segment.data)
     }
 
     /// The rest of the slice in which `at` lies, up to `end`; nothing past the end of the body.
     /// `guess` is the place of that slice, if the caller remembers it, and is moved on.
-    pub(crate) fn slice(&self, guess: &mut usize, at: u64, end: u64) -> Option<Bytes> {
+    pub(crate) fn slice(&self, guess: &mut usize, at: u64, end: u64) -> Option<Slice> {
         if at >= end.min(self.length) {
             return None;
         }

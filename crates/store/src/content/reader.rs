@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 
 use super::fill::Next;
-use super::{Body, Fill, Pages};
+use super::{Body, Fill, Pages, Slice};
 
 /// Why a reader gets no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -91,7 +91,7 @@ impl Reader {
     }
 
     /// The next slice, `None` at the end of the body or at the byte to stop at. Slices are never empty.
-    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ReadError>>> {
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Slice, ReadError>>> {
         if self.at >= self.end {
             return Poll::Ready(None);
         }
@@ -100,7 +100,7 @@ impl Reader {
                 Source::Whole(bytes) => rest_of(bytes, self.at, self.end),
                 Source::Pages { pages, guess } => pages.slice(guess, self.at, self.end),
                 Source::Filling(place) => match place.fill.next(place.id, self.at, self.end, cx) {
-                    Next::Slice(bytes) => Some(bytes),
+                    Next::Slice(slice) => Some(slice),
                     Next::Wait => return Poll::Pending,
                     Next::End => None,
                     Next::Done(done) => {
@@ -114,15 +114,15 @@ impl Reader {
                 },
                 Source::Broken(error) => return Poll::Ready(Some(Err(*error))),
             };
-            if let Some(bytes) = &next {
-                self.at += bytes.len() as u64;
+            if let Some(slice) = &next {
+                self.at += slice.len();
             }
             return Poll::Ready(next.map(Ok));
         }
     }
 
     /// The next slice if it is here by now; `Pending` leaves nobody to be woken.
-    pub fn next_now(&mut self) -> Poll<Option<Result<Bytes, ReadError>>> {
+    pub fn next_now(&mut self) -> Poll<Option<Result<Slice, ReadError>>> {
         self.poll_next(&mut Context::from_waker(Waker::noop()))
     }
 
@@ -130,15 +130,15 @@ impl Reader {
     ///
     /// # Errors
     /// When the body was cut, or this reader fell behind a window.
-    pub async fn next(&mut self) -> Option<Result<Bytes, ReadError>> {
+    pub async fn next(&mut self) -> Option<Result<Slice, ReadError>> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 }
 
-fn rest_of(bytes: &Bytes, at: u64, end: u64) -> Option<Bytes> {
+fn rest_of(bytes: &Bytes, at: u64, end: u64) -> Option<Slice> {
     let from = usize::try_from(at)
         .ok()
         .filter(|&from| from < bytes.len())?;
     let to = usize::try_from(end).unwrap_or(usize::MAX).min(bytes.len());
-    Some(bytes.slice(from..to))
+    Some(Slice::Heap(bytes.slice(from..to)))
 }

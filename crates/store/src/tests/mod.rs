@@ -2,6 +2,7 @@
 
 mod collapse;
 mod eviction;
+mod files;
 mod fills;
 mod index;
 mod model;
@@ -124,7 +125,7 @@ fn drain(reader: &mut Reader) -> (Vec<u8>, Option<Result<(), ReadError>>) {
         match poll(|cx| reader.poll_next(cx)) {
             Poll::Ready(Some(Ok(slice))) => {
                 assert!(!slice.is_empty());
-                bytes.extend_from_slice(&slice);
+                bytes.extend_from_slice(&slice.to_bytes().unwrap());
             }
             Poll::Ready(Some(Err(error))) => return (bytes, Some(Err(error))),
             Poll::Ready(None) => return (bytes, Some(Ok(()))),

@@ -11,6 +11,7 @@ fn read_all(reader: &mut Reader) -> (u64, Result<(), ReadError>) {
     loop {
         match block_on(reader.next()) {
             Some(Ok(slice)) => {
+                let slice = slice.to_bytes().unwrap();
                 assert!(slice == pattern(at, slice.len()), "wrong bytes at {at}");
                 at += slice.len() as u64;
             }

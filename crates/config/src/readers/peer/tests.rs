@@ -74,6 +74,26 @@ fn what_is_missing_is_said_once() {
 }
 
 #[test]
+fn options_that_are_not_obeyed_are_named() {
+    let text = "cache_peer a parent 80 0 no-query allow-miss standby=2 front-end-https=auto \
+                connection-auth=on login=*:secret monitorurl=http://a/";
+    assert_eq!(
+        messages(text),
+        [
+            "not yet: cache_peer login=*:PASSWORD",
+            "not yet: cache_peer allow-miss",
+            "not yet: cache_peer standby=",
+            "not yet: cache_peer front-end-https",
+            "not yet: cache_peer connection-auth=",
+            "not yet: cache_peer monitorurl",
+        ]
+    );
+    let text = "cache_peer a parent 80 0 no-query standby=0 front-end-https=off \
+                connection-auth=auto login=PASS proxy-only";
+    assert!(messages(text).is_empty());
+}
+
+#[test]
 fn a_peer_behind_tls_is_not_used_in_plain() {
     let text = "cache_peer a parent 443 0 no-query tls\ncache_peer_access a allow all";
     let config = parse(text, "test").unwrap();

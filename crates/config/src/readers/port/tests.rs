@@ -110,6 +110,30 @@ fn socket_options_are_read() {
 }
 
 #[test]
+fn options_that_are_not_obeyed_are_named() {
+    let check = |text: &str, said: &[&str]| {
+        let config = ports(text);
+        let found = config.warnings.iter().map(|found| &*found.message);
+        assert!(
+            found.eq(said.iter().copied()),
+            "{text}: {:?}",
+            config.warnings
+        );
+    };
+    check(
+        "80 accel act-as-origin no-connection-auth disable-pmtu-discovery=always",
+        &[
+            "not yet: http_port act-as-origin",
+            "not yet: http_port connection-auth=off",
+            "not yet: http_port disable-pmtu-discovery=always",
+        ],
+    );
+    check("80 urlgroup=x", &["not yet: http_port urlgroup="]);
+    let usual = "80 connection-auth=on disable-pmtu-discovery=transparent worker-queues";
+    check(usual, &[]);
+}
+
+#[test]
 fn nonsense_is_fatal() {
     let bad = [
         "",
