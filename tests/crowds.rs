@@ -50,7 +50,8 @@ fn p99(program: &Program, url: &str) -> Duration {
     times[990]
 }
 
-/// Hits beside the crowd take at most twice as long as before, and 5 ms. The machine's own noise gets three chances.
+/// Hits beside the crowd take at most twice as long as before, and 5 ms. The machine's own noise
+/// gets three chances.
 #[track_caller]
 fn unmoved(program: &Program, url: &str, calm: Duration, crowd: &str) {
     let limit = 2 * calm + Duration::from_millis(5);
@@ -75,7 +76,8 @@ fn served(client: &mut Client) {
     );
 }
 
-/// Must show 5, A-27: ten thousand idle connections cost at most 8 KiB each (the goal is 4), and hits beside them are as quick.
+/// Must show 5, A-27: ten thousand idle connections cost at most 8 KiB each (the goal is 4), and
+/// hits beside them are as quick.
 #[test]
 fn ten_thousand_idle_connections_cost_little() {
     let _alone = alone();
@@ -121,7 +123,8 @@ fn open_files() -> usize {
         .unwrap_or(1024)
 }
 
-/// two thousand clients within their heads cost at most 64 KiB each, and nobody else waits for them.
+/// two thousand clients within their heads cost at most 64 KiB each, and nobody else waits
+/// for them.
 #[test]
 fn slow_heads_cost_little() {
     let _alone = alone();
@@ -154,7 +157,8 @@ fn slow_heads_cost_little() {
     unhurt(&mut program);
 }
 
-/// five hundred clients within their uploads, and as many whose origins say nothing, cost at most 64 KiB each.
+/// five hundred clients within their uploads, and as many whose origins say nothing, cost at
+/// most 64 KiB each.
 #[test]
 fn slow_bodies_and_stalled_origins_cost_little() {
     let _alone = alone();
@@ -204,7 +208,8 @@ fn slow_bodies_and_stalled_origins_cost_little() {
     unhurt(&mut program);
 }
 
-/// Three hundred clients ask for `path` and read nothing of the answer; the program's memory stays below the bound.
+/// Three hundred clients ask for `path` and read nothing of the answer; the program's memory stays
+/// below the bound.
 fn stopped_readers(conf: &str, path: &str, each_kib: u64) {
     let big = Pattern::new("/big", 20 << 20);
     let hash = big.hash();
@@ -260,7 +265,8 @@ fn stopped_readers_of_a_kept_object_share_it() {
     );
 }
 
-/// a client that sends requests without end while the first is being served is not read beyond a bound.
+/// a client that sends requests without end while the first is being served is not read
+/// beyond a bound.
 #[test]
 fn pipelines_are_bounded() {
     let _alone = alone();

@@ -19,7 +19,8 @@ fn limited(builder: Builder, limit: usize) -> Builder {
         .arg("-N")
 }
 
-/// a thousand clients at a limit of 256 descriptors: some are served, the others wait, and all are answered in
+/// a thousand clients at a limit of 256 descriptors: some are served, the others wait, and
+/// all are answered in
 /// the end; while it is full the program is at rest and still fetches for the clients it has.
 #[test]
 fn a_full_program_serves_on_and_recovers() {
@@ -101,7 +102,8 @@ fn a_full_program_serves_on_and_recovers() {
     unhurt(&mut program);
 }
 
-/// clients that each need an origin, too, use up what there is: each gets an answer, good or bad, and the program recovers.
+/// clients that each need an origin, too, use up what there is: each gets an answer, good or
+/// bad, and the program recovers.
 #[test]
 fn misses_at_the_limit_are_all_answered() {
     let origin = Origin::start(|_| Reply::ok("good"));

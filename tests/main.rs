@@ -1,9 +1,21 @@
 //! The real program on loopback, told as short stories: one module for each capability. Origins and clients are
 //! `testkit`'s. `cargo test --test tests caching` runs one of them.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::print_stdout,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a test fails by panicking, and tells its figures"
+)]
+
 mod support;
 
 mod accel;
+mod access;
 mod caching;
 mod collapse;
 mod crowds;
@@ -12,6 +24,10 @@ mod forward;
 mod framing;
 mod hostile_origin;
 mod house;
+mod logs;
 mod panics;
+mod peers;
+mod program;
 mod reuse;
 mod timeouts;
+mod tunnel;

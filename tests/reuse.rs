@@ -236,7 +236,8 @@ impl Stage {
     }
 }
 
-/// after each kind of exchange, the origin's connection is used again, or never, as it must be.
+/// after each kind of exchange, the origin's connection is used again, or never, as it must
+/// be.
 #[test]
 fn origin_connections_are_used_again_at_boundaries_only() {
     let mut stage = Stage::new();
@@ -292,7 +293,8 @@ fn origin_connections_are_used_again_at_boundaries_only() {
     unhurt(&mut stage.program);
 }
 
-/// all sequences of three exchanges on one client's connection: each answer belongs to its question.
+/// all sequences of three exchanges on one client's connection: each answer belongs to its
+/// question.
 #[test]
 fn answers_stay_in_step_in_every_order() {
     let mut stage = Stage::new();
@@ -335,7 +337,8 @@ fn answers_stay_in_step_in_every_order() {
     unhurt(&mut stage.program);
 }
 
-/// pipelined requests of every kind are answered one by one, in order, up to the first that ends the connection.
+/// pipelined requests of every kind are answered one by one, in order, up to the first that
+/// ends the connection.
 #[test]
 fn pipelined_requests_are_answered_in_order() {
     let mut stage = Stage::new();
@@ -399,7 +402,8 @@ fn the_rest_after_an_early_answer_is_no_request() {
     unhurt(&mut stage.program);
 }
 
-/// a client that leaves in the middle, of its request or of the answer, leaves no connection behind that is used.
+/// a client that leaves in the middle, of its request or of the answer, leaves no connection
+/// behind that is used.
 #[test]
 fn what_a_leaving_client_left_half_done_is_not_used() {
     let gate = Gate::new();
@@ -449,7 +453,8 @@ fn what_a_leaving_client_left_half_done_is_not_used() {
     unhurt(&mut program);
 }
 
-/// a connection that the origin closes under the next request costs the client nothing: one more try on a fresh
+/// a connection that the origin closes under the next request costs the client nothing: one
+/// more try on a fresh
 /// one, for requests that may be repeated.
 #[test]
 fn a_reused_connection_that_fails_is_replaced_once() {

@@ -94,7 +94,8 @@ fn stalled_origins_time_out() {
     unhurt(&mut program);
 }
 
-/// A-15: an origin that stalls within the content: the client sees a cut, and the store keeps nothing.
+/// A-15: an origin that stalls within the content: the client sees a cut, and the store keeps
+/// nothing.
 #[test]
 fn bodies_that_stall_are_cut_and_not_kept() {
     let origin = troubled();
@@ -196,7 +197,8 @@ fn a_drip_is_passed_on_as_it_comes() {
     unhurt(&mut program);
 }
 
-/// Every Squid time-out of the client's side: half a head is a 408, silence a close, half a content an error.
+/// Every Squid time-out of the client's side: half a head is a 408, silence a close, half a content
+/// an error.
 #[test]
 fn stalled_clients_time_out() {
     let origin = troubled();
@@ -224,16 +226,16 @@ fn stalled_clients_time_out() {
     unhurt(&mut program);
 }
 
-/// A-27: a client that drips a byte at a time through its head isn't waited for longer than `request_timeout`.
+/// A-27: a client that drips a byte at a time through its head isn't waited for longer than
+/// `request_timeout`.
 #[test]
 fn a_dripping_head_ends_too() {
     let mut program = Program::start(CONF);
     let mut client = Client::connect(program.addr());
     client.send("GET http://a/ HTTP/1.1\r\nX: ");
-    let ended = until("the end of a dripping head", || {
+    until("the end of a dripping head", || {
         client.connection().send(b"x").is_err().then_some(())
     });
-    let () = ended;
     unhurt(&mut program);
 }
 
@@ -275,7 +277,8 @@ const PEERS: &str = "http_port 127.0.0.1:{port} accel defaultsite=a.test vhost\n
                      cache_peer 127.0.0.1 parent {two} 0 no-query originserver round-robin name=two connect-fail-limit=2\n\
                      cache_peer 127.0.0.1 parent {three} 0 no-query originserver round-robin name=three connect-fail-limit=2\n";
 
-/// A-16: with one origin dead of three no request fails; when it is back it gets its share, and no more.
+/// A-16: with one origin dead of three no request fails; when it is back it gets its share, and no
+/// more.
 #[test]
 fn one_dead_origin_is_not_noticed() {
     let live = [
@@ -329,7 +332,8 @@ fn one_dead_origin_is_not_noticed() {
     unhurt(&mut program);
 }
 
-/// A-16: with all origins dead the answer is a 503 page, at once; when they are back all is well again.
+/// A-16: with all origins dead the answer is a 503 page, at once; when they are back all is well
+/// again.
 #[test]
 fn all_dead_origins_give_a_503() {
     let ports = [free_port(), free_port(), free_port()];

@@ -47,7 +47,7 @@ pub(crate) fn store<'c>(
         }
         record.tag(ResultTag::RefreshModified);
     }
-    if received.head.method == http::Method::HEAD || head.status == 304 {
+    if received.head.method == http::Method::HEAD || head.status == 304 || body.proxy_only {
         return release(cx, received, slot, head, body);
     }
     let version = head.version;

@@ -195,8 +195,9 @@ impl<'c> Job<'_, 'c> {
                     self.pass_interim(head, output).await?;
                     exchange = rest;
                 }
-                Answer::Final(head, body) => {
+                Answer::Final(head, mut body) => {
                     hop.worked();
+                    body.proxy_only = hop.is_proxy_only();
                     return Ok(Fetched::Response(head, body));
                 }
                 Answer::Switched(head, switched) => {

@@ -196,6 +196,7 @@ impl<'c> Exchange<'c> {
             ended: false,
             handed: 0,
             room: READ_BYTES,
+            proxy_only: false,
             framing,
             wire: Some(self.wire),
             sending: self.sending,
@@ -280,6 +281,8 @@ pub(crate) struct OriginBody<'c> {
     ended: bool,
     handed: usize,
     room: usize,
+    /// Not to be stored, whatever it says (`proxy-only`).
+    pub(crate) proxy_only: bool,
 }
 
 impl<'c> OriginBody<'c> {
@@ -308,6 +311,7 @@ impl<'c> OriginBody<'c> {
             ended: body.ended,
             handed: body.handed,
             room: body.room,
+            proxy_only: body.proxy_only,
         }))
     }
 }

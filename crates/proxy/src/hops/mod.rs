@@ -31,6 +31,12 @@ impl Hop {
         peer.is_some_and(|peer| !peer.config.options.originserver)
     }
 
+    /// Is what it answers not to be stored?
+    pub(crate) fn is_proxy_only(&self) -> bool {
+        let peer = self.peer.as_ref();
+        peer.is_some_and(|peer| peer.config.options.proxy_only)
+    }
+
     /// The Host field it is to see.
     pub(crate) fn host_field<'h>(&'h self, target: &'h Target) -> &'h [u8] {
         let forced = self
