@@ -92,6 +92,8 @@ fn store_options(config: &Config) -> store::Options {
             Some(Replacement::HeapGdsf) => store::Policy::HeapGdsf,
             Some(Replacement::HeapLfuda) => store::Policy::HeapLfuda,
         },
+        // What isn't kept is still shared while it arrives, up to half the memory.
+        join_bytes_max: (config.cache_mem / 2).max(store::Options::default().join_bytes_max),
         files_max: body_files_max(),
         ..store::Options::default()
     }

@@ -249,7 +249,7 @@ fn obscured_codings_are_refused() {
 #[test]
 fn lengths_are_plain_numbers() {
     let body = format!("hello{SMUGGLED}");
-    let values = "5, 6|5,6|6, 5|+5|-5|0x5|5.0|5e0|\u{ef}\u{bc}\u{95}|5\0|\05|\u{b}5|5\u{b}|5\u{c}||\
+    let values = "5, 6|5,6|6, 5|+5|-5|0x5|5.0|5e0|\u{ef}\u{bc}\u{95}|5\0|\u{0}5|\u{b}5|5\u{b}|5\u{c}||\
                   5 5|5;a|\"5\"|five|9223372036854775808|18446744073709551616|\
                   18446744073709551621|99999999999999999999999999999|1_0|5\u{a0}|\r\n 5|\r\n\t5|\
                   5\r\n 5|5\r\nContent-Length: 6|6\r\nContent-Length: 5|5\r\nContent-Length:|\

@@ -414,118 +414,112 @@ fn everyone_who_joined_sees_the_cut() {
     unhurt(&mut program);
 }
 
-/// How a response with something behind it is asked for.
-fn surplus_cases() -> Vec<(
-    &'static str,
-    &'static str,
-    &'static [(&'static str, &'static str)],
-    &'static str,
-    u16,
-)> {
-    vec![
-        (
-            "/length",
-            "GET",
-            &[],
-            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
-            200,
-        ),
-        (
-            "/stored",
-            "GET",
-            &[],
-            "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 5\r\n\r\nhello",
-            200,
-        ),
-        (
-            "/chunks",
-            "GET",
-            &[],
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-            200,
-        ),
-        (
-            "/empty",
-            "GET",
-            &[],
-            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
-            200,
-        ),
-        ("/204", "GET", &[], "HTTP/1.1 204 No Content\r\n\r\n", 204),
-        (
-            "/204-length",
-            "GET",
-            &[],
-            "HTTP/1.1 204 No Content\r\nContent-Length: 77\r\n\r\n",
-            204,
-        ),
-        (
-            "/304",
-            "GET",
-            &[("If-None-Match", "\"a\"")],
-            "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nContent-Length: 77\r\n\r\n",
-            304,
-        ),
-        (
-            "/head",
-            "HEAD",
-            &[],
-            "HTTP/1.1 200 OK\r\nContent-Length: 77\r\n\r\n",
-            200,
-        ),
-        (
-            "/head-chunks",
-            "HEAD",
-            &[],
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
-            200,
-        ),
-        (
-            "/post",
-            "POST",
-            &[("Content-Length", "0")],
-            "HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nhello",
-            201,
-        ),
-    ]
+/// A whole response, to be followed by more.
+#[derive(Clone, Copy)]
+struct Surplus {
+    path: &'static str,
+    method: &'static str,
+    /// A request field.
+    field: (&'static str, &'static str),
+    answer: &'static str,
+    status: u16,
 }
+
+const fn surplus(path: &'static str, status: u16, answer: &'static str) -> Surplus {
+    Surplus {
+        path,
+        method: "GET",
+        field: ("Accept", "*/*"),
+        answer,
+        status,
+    }
+}
+
+const SURPLUS: [Surplus; 10] = [
+    surplus(
+        "/length",
+        200,
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+    ),
+    surplus(
+        "/stored",
+        200,
+        "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 5\r\n\r\nhello",
+    ),
+    surplus(
+        "/chunks",
+        200,
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    ),
+    surplus(
+        "/empty",
+        200,
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+    ),
+    surplus("/204", 204, "HTTP/1.1 204 No Content\r\n\r\n"),
+    surplus(
+        "/204-length",
+        204,
+        "HTTP/1.1 204 No Content\r\nContent-Length: 77\r\n\r\n",
+    ),
+    Surplus {
+        field: ("If-None-Match", "\"a\""),
+        ..surplus(
+            "/304",
+            304,
+            "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nContent-Length: 77\r\n\r\n",
+        )
+    },
+    Surplus {
+        method: "HEAD",
+        ..surplus(
+            "/head",
+            200,
+            "HTTP/1.1 200 OK\r\nContent-Length: 77\r\n\r\n",
+        )
+    },
+    Surplus {
+        method: "HEAD",
+        ..surplus(
+            "/head-chunks",
+            200,
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        )
+    },
+    Surplus {
+        method: "POST",
+        field: ("Content-Length", "0"),
+        ..surplus(
+            "/post",
+            201,
+            "HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nhello",
+        )
+    },
+];
 
 /// A-4: bytes behind a complete response, in the same packet, are thrown away with their
 /// connection.
 #[test]
 fn surplus_bytes_are_seen_by_nobody() {
     let origin = Origin::start(|request| {
-        let case = surplus_cases()
-            .into_iter()
-            .find(|case| case.0 == request.target);
+        let case = SURPLUS.iter().find(|case| case.path == request.target);
         case.map_or(Reply::ok("good"), |case| {
-            Reply::raw(format!("{}{EVIL}{EVIL}", case.3))
+            Reply::raw(format!("{}{EVIL}{EVIL}", case.answer))
         })
     });
     let mut program = Program::start(CONF);
-    for (path, method, fields, _, status) in surplus_cases() {
+    for case in SURPLUS {
         let mut client = Client::connect(program.addr());
-        assert_eq!(
-            client.request(method, &origin.url(path), fields).status,
-            status,
-            "{path}"
-        );
+        let answer = client.request(case.method, &origin.url(case.path), &[case.field]);
+        assert_eq!(answer.status, case.status, "{}", case.path);
         let connection = origin.last().connection;
         // Neither this client nor another gets it.
-        assert_eq!(client.get(&origin.url("/good")).body(), b"good", "{path}");
-        assert_eq!(
-            Client::connect(program.addr())
-                .get(&origin.url("/good"))
-                .body(),
-            b"good",
-            "{path}"
-        );
-        assert_ne!(
-            origin.last().connection,
-            connection,
-            "{path}: the connection must not be used again"
-        );
-        client.send("GET http://x");
+        let good = origin.url("/good");
+        assert_eq!(client.get(&good).body(), b"good", "{}", case.path);
+        let mut other = Client::connect(program.addr());
+        assert_eq!(other.get(&good).body(), b"good", "{}", case.path);
+        let next = origin.last().connection;
+        assert_ne!(next, connection, "{}: must not be used again", case.path);
     }
     unhurt(&mut program);
 }
@@ -533,40 +527,33 @@ fn surplus_bytes_are_seen_by_nobody() {
 /// A-4: the same when they come late, while the connection waits for its next request.
 #[test]
 fn late_surplus_bytes_are_seen_by_nobody() {
-    let gates: Vec<(&str, Gate)> = surplus_cases()
-        .iter()
-        .map(|case| (case.0, Gate::new()))
-        .collect();
+    let gates: Vec<Gate> = SURPLUS.iter().map(|_| Gate::new()).collect();
     let shared = gates.clone();
     let origin = Origin::start(move |request| {
-        let case = surplus_cases()
-            .into_iter()
-            .find(|case| case.0 == request.target);
-        let gate = shared.iter().find(|gate| gate.0 == request.target);
-        match (case, gate) {
-            (Some(case), Some((_, gate))) => Reply::raw(case.3).pass(gate).send(EVIL),
-            _ => Reply::ok("good"),
+        let mut cases = SURPLUS.iter().zip(&shared);
+        match cases.find(|(case, _)| case.path == request.target) {
+            Some((case, gate)) => Reply::raw(case.answer).pass(gate).send(EVIL),
+            None => Reply::ok("good"),
         }
     });
     let mut program = Program::start(CONF);
-    for ((path, method, fields, _, status), (_, gate)) in surplus_cases().into_iter().zip(&gates) {
+    let quiet = || {
+        until("the end of the connections", || {
+            (origin.open_connections() == 0).then_some(())
+        });
+    };
+    for (case, gate) in SURPLUS.iter().zip(&gates) {
         let mut client = Client::connect(program.addr());
-        assert_eq!(
-            client.request(method, &origin.url(path), fields).status,
-            status,
-            "{path}"
-        );
+        let answer = client.request(case.method, &origin.url(case.path), &[case.field]);
+        assert_eq!(answer.status, case.status, "{}", case.path);
         let connection = origin.last().connection;
         gate.open();
-        until("the end of the connection", || {
-            (origin.open_connections() == 0).then_some(())
-        });
-        assert_eq!(client.get(&origin.url("/good")).body(), b"good", "{path}");
-        assert_ne!(origin.last().connection, connection, "{path}");
+        quiet();
+        let next = client.get(&origin.url("/good"));
+        assert_eq!(next.body(), b"good", "{}", case.path);
+        assert_ne!(origin.last().connection, connection, "{}", case.path);
         origin.disconnect();
-        until("a quiet origin", || {
-            (origin.open_connections() == 0).then_some(())
-        });
+        quiet();
     }
     unhurt(&mut program);
 }

@@ -63,6 +63,9 @@ pub(crate) fn store<'c>(
         }
         return release(cx, received, slot, head, body);
     };
+    if is_too_large(cx, body.length()) {
+        return release(cx, received, slot, head, body);
+    }
     let slot = match slot {
         Some(slot) => slot,
         None => match cx
@@ -113,6 +116,13 @@ fn with_cookies<'c>(mut response: Response<'c>, from: &ResponseHead) -> Response
         }
     }
     response
+}
+
+/// Neither to be stored, nor small enough to be held for those who read along: each fetches for
+/// itself, so that a slow one holds back nobody.
+fn is_too_large(cx: &Context, length: Option<u64>) -> bool {
+    let options = cx.store.options();
+    length.is_some_and(|length| length > options.object_bytes_max.max(options.join_bytes_max))
 }
 
 fn release<'c>(

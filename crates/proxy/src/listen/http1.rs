@@ -95,7 +95,9 @@ pub(crate) async fn serve_connection(worker: Rc<Worker>, stream: Stream, connect
             output: &mut output,
             record: &mut record,
         };
-        let Ok(end) = lifetime.guard(exchange.requests(&mut scratch)).await else {
+        // Apart, so that a connection that waits holds nothing of what serving needs.
+        let serving = Box::pin(exchange.requests(&mut scratch));
+        let Ok(end) = lifetime.guard(serving).await else {
             worker.cells.count(Counter::TimeoutsLifetime);
             cut_off(&worker, &connection, &scratch, &mut record);
             break;

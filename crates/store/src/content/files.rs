@@ -24,6 +24,8 @@ use rustix::mount::{
 
 /// What the kernel does about large pages in anonymous files of memory.
 const LARGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+/// The file system has no limit of its own: the store counts the bytes.
+const UNLIMITED: &str = "0";
 /// Slices that one call writes.
 const WRITE_SLICES_MAX: usize = 64;
 
@@ -49,7 +51,7 @@ impl Files {
     /// does, and what was made with them serves on without them.
     #[must_use]
     pub fn in_large_pages() -> Option<Self> {
-        let of_root = detached().ok().map(Source::Detached);
+        let of_root = detached(UNLIMITED).ok().map(Source::Detached);
         let source = of_root.or_else(|| anonymous_are_large().then_some(Source::Anonymous))?;
         let files = Self::from(source);
         // A sandbox may allow the mount and forbid the file.
@@ -61,6 +63,13 @@ impl Files {
     #[must_use]
     pub fn in_any_pages() -> Self {
         Self::from(Source::Anonymous)
+    }
+
+    /// Files for so many bytes in all; `None` without root's rights.
+    #[cfg(test)]
+    pub(crate) fn of_size(bytes: u64) -> Option<Self> {
+        let root = detached(&bytes.to_string()).ok()?;
+        Some(Self::from(Source::Detached(root)))
     }
 
     /// A new file, if there are fewer than `files_max` and the kernel has one.
@@ -91,11 +100,10 @@ impl From<Source> for Files {
     }
 }
 
-/// No limit of its own: the store counts the bytes.
-fn detached() -> rustix::io::Result<OwnedFd> {
+fn detached(size: &str) -> rustix::io::Result<OwnedFd> {
     let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_set_string(&context, "huge", "within_size")?;
-    fsconfig_set_string(&context, "size", "0")?;
+    fsconfig_set_string(&context, "size", size)?;
     fsconfig_create(&context)?;
     let attributes = MountAttrFlags::MOUNT_ATTR_NOEXEC
         | MountAttrFlags::MOUNT_ATTR_NOSUID

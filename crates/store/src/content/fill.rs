@@ -65,8 +65,17 @@ struct Place {
 #[derive(Debug)]
 struct Waiter {
     waker: Waker,
-    /// The fastest reader to come this near to the end; or, without it, for the last reader to go.
-    gap: Option<u64>,
+    /// The readers to come near enough to the end; or, without it, for the last reader to go.
+    lead: Option<Lead>,
+}
+
+/// How far a filler may be ahead of its readers, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lead {
+    /// Of the fastest.
+    pub(super) fastest: u64,
+    /// Of the slowest, who would be lost beyond.
+    pub(super) slowest: u64,
 }
 
 /// What a reader gets from a fill.
@@ -209,9 +218,17 @@ impl Fill {
         true
     }
 
-    /// Ready when the fastest reader is at most `gap` bytes behind, or there is none.
-    pub(super) fn poll_ready(&self, gap: u64, cx: &mut Context<'_>) -> Poll<()> {
-        lock(&self.state).poll_filler(Some(gap), cx)
+    /// Ready when the readers are no further behind than `lead` says, or there are none.
+    pub(super) fn poll_ready(&self, lead: Lead, cx: &mut Context<'_>) -> Poll<()> {
+        lock(&self.state).poll_filler(Some(lead), cx)
+    }
+
+    /// Bytes that the slowest reader still has to read of what is here.
+    pub(super) fn span(&self) -> u64 {
+        let state = lock(&self.state);
+        state
+            .slowest()
+            .map_or(0, |slowest| state.end.saturating_sub(slowest))
     }
 
     pub(super) fn poll_no_readers(&self, cx: &mut Context<'_>) -> Poll<()> {
@@ -364,29 +381,38 @@ impl State {
         self.readers.iter().map(|(_, place)| place.at).max()
     }
 
-    /// Whether the filler, wanting no more than `gap` bytes ahead of the fastest reader, or no reader, has its wish.
-    fn suits_filler(&self, gap: Option<u64>) -> bool {
-        match (gap, self.fastest()) {
-            (_, None) => true,
-            (Some(gap), Some(fastest)) => self.end.saturating_sub(fastest) <= gap,
-            (None, Some(_)) => false,
-        }
+    /// The slowest of those that aren't lost.
+    fn slowest(&self) -> Option<u64> {
+        let places = self.readers.iter().map(|(_, place)| place.at);
+        places.filter(|&at| at >= self.first).min()
     }
 
-    fn poll_filler(&mut self, gap: Option<u64>, cx: &mut Context<'_>) -> Poll<()> {
-        if self.suits_filler(gap) {
+    /// Whether the filler, wanting no more lead than this over its readers, or no reader, has its wish.
+    fn suits_filler(&self, lead: Option<Lead>) -> bool {
+        let Some(fastest) = self.fastest() else {
+            return true;
+        };
+        lead.is_some_and(|lead| {
+            let slowest = self.slowest().unwrap_or(self.end);
+            self.end.saturating_sub(fastest) <= lead.fastest
+                && self.end.saturating_sub(slowest) <= lead.slowest
+        })
+    }
+
+    fn poll_filler(&mut self, lead: Option<Lead>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.suits_filler(lead) {
             return Poll::Ready(());
         }
         // A filler that waits for both is woken by whichever comes first: the nearer wish is kept.
-        let gap = gap.or_else(|| self.filler.as_ref().and_then(|waiter| waiter.gap));
+        let lead = lead.or_else(|| self.filler.as_ref().and_then(|waiter| waiter.lead));
         let waker = cx.waker().clone();
-        self.filler = Some(Waiter { waker, gap });
+        self.filler = Some(Waiter { waker, lead });
         Poll::Pending
     }
 
     fn filler_to_wake(&mut self) -> Option<Waker> {
-        let gap = self.filler.as_ref()?.gap;
-        if self.suits_filler(gap) {
+        let lead = self.filler.as_ref()?.lead;
+        if self.suits_filler(lead) {
             return self.filler.take().map(|waiter| waiter.waker);
         }
         None
@@ -409,14 +435,8 @@ impl State {
     fn trim(&mut self) {
         let Some(window) = self.window else { return };
         loop {
-            let first = self.first;
             // A reader that is lost already holds nothing back.
-            let behind = self
-                .readers
-                .iter()
-                .map(|(_, place)| place.at)
-                .filter(|&at| at >= first);
-            let slowest = behind.min().unwrap_or(self.end);
+            let slowest = self.slowest().unwrap_or(self.end);
             let Some(front) = self.segments.front_mut() else {
                 return;
             };

@@ -9,6 +9,7 @@ use bytes::buf::Limit;
 use bytes::{BufMut, BytesMut};
 
 use super::files::BodyFile;
+use super::fill::Lead;
 use super::{Fill, WHOLE_BYTES_MAX};
 use crate::object::{Object, Weigh};
 use crate::store::Store;
@@ -60,6 +61,8 @@ pub struct Filler<M: Weigh> {
     page_start: u64,
     page_slices: usize,
     filing: Filing,
+    /// Bytes that the slowest reader still needed when memory ran short, if it did.
+    pressed: Option<u64>,
 }
 
 /// How far a body is in a file.
@@ -89,6 +92,7 @@ impl<M: Weigh> Filler<M> {
             page_start: 0,
             page_slices: 0,
             filing: Filing::NotYet,
+            pressed: None,
         }
     }
 
@@ -170,18 +174,26 @@ impl<M: Weigh> Filler<M> {
         bytes
     }
 
-    /// Ready when more may be received: the fastest reader is near enough, or there is no reader.
+    /// Ready when more may be received: the readers are near enough, or there is none.
     /// A body that will be stored waits only if a gap is configured for that.
     pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let options = self.store.options();
-        let gap = match self.keep {
-            Keep::Store => options.store_gap_bytes_max,
-            Keep::ShareOnly => options.gap_bytes_max,
+        let lead = match self.keep {
+            Keep::Store => Lead {
+                fastest: options.store_gap_bytes_max,
+                slowest: u64::MAX,
+            },
+            // Waiting for the slowest before it falls out of the window: nobody's reply is cut for
+            // being slow.
+            Keep::ShareOnly => Lead {
+                fastest: options.gap_bytes_max,
+                slowest: self.window().saturating_sub(options.gap_bytes_max),
+            },
         };
-        if gap == u64::MAX {
+        if lead.fastest == u64::MAX {
             return Poll::Ready(());
         }
-        self.fill.poll_ready(gap, cx)
+        self.fill.poll_ready(lead, cx)
     }
 
     /// Waits until more may be received, as [`Filler::poll_ready`].
@@ -333,16 +345,26 @@ impl<M: Weigh> Filler<M> {
         if self.keep == Keep::Store {
             return;
         }
-        // At least two gaps, so that the fastest reader, at most one behind, is never lost.
-        let narrow = options.gap_bytes_max.saturating_mul(2);
-        let window = if roomy {
-            options.join_bytes_max.max(narrow)
-        } else {
-            narrow
-        };
-        if self.fill.close_window_beyond(window) {
+        if !roomy && self.pressed.is_none() {
+            self.pressed = Some(self.fill.span());
+        }
+        if self.fill.close_window_beyond(self.window()) {
             count(&self.store.counters().windows_closed);
             self.store.unkept(&self.object);
+        }
+    }
+}
+
+impl<M: Weigh> Filler<M> {
+    /// Bytes held of a body that is only shared. At least two gaps, so that the fastest reader, at
+    /// most one behind, is never lost; and when memory is short, no more than that and what present
+    /// readers need.
+    fn window(&self) -> u64 {
+        let options = self.store.options();
+        let narrow = options.gap_bytes_max.saturating_mul(2);
+        match self.pressed {
+            Some(span) => narrow.max(span),
+            None => options.join_bytes_max.max(narrow),
         }
     }
 }

@@ -9,11 +9,11 @@ use crate::{Body, FileSlice, Files, Slice};
 const KB: u64 = 1 << 10;
 const MB: u64 = 1 << 20;
 
-fn store_with(files: Files, options: Options) -> TestStore {
+fn store_with(files: Files, options: &Options) -> TestStore {
     Store::new(Options {
         files: Some(files),
         file_bytes_min: 100 * KB,
-        ..options
+        ..options.clone()
     })
 }
 
@@ -28,7 +28,7 @@ fn in_files() -> TestStore {
         object_bytes_max: 64 * MB,
         ..Options::default()
     };
-    store_with(Files::in_any_pages(), options)
+    store_with(Files::in_any_pages(), &options)
 }
 
 fn fill(
@@ -69,7 +69,7 @@ fn a_finished_large_body_is_one_part_of_a_file() {
     for files in all_files() {
         let store = store_with(
             files,
-            Options {
+            &Options {
                 object_bytes_max: 64 * MB,
                 ..Options::default()
             },
@@ -187,7 +187,7 @@ fn beyond_the_number_of_files_bodies_lie_on_the_heap() {
         object_bytes_max: 64 * MB,
         ..Options::default()
     };
-    let store = store_with(Files::in_any_pages(), options);
+    let store = store_with(Files::in_any_pages(), &options);
     let first = fill(&store, "a", 0, MB, true);
     assert!(!is_on_heap(&first));
     let second = fill(&store, "b", 5, MB, true);
@@ -199,6 +199,33 @@ fn beyond_the_number_of_files_bodies_lie_on_the_heap() {
 }
 
 #[test]
+fn where_a_file_takes_no_more_the_body_goes_on_on_the_heap() {
+    let Some(files) = Files::of_size(600 * KB) else {
+        return; // Not root: no file system of our own to fill up.
+    };
+    let options = Options {
+        object_bytes_max: 64 * MB,
+        ..Options::default()
+    };
+    let store = store_with(files, &options);
+    let object = fill(&store, "a", 0, 2 * MB, true);
+    let Body::Pages(pages) = object.body() else {
+        panic!("not in pages")
+    };
+    let kinds: Vec<bool> = pages
+        .slices()
+        .map(|slice| matches!(slice, Slice::File(_)))
+        .collect();
+    assert!(kinds.starts_with(&[true, false]), "{kinds:?}");
+    assert_eq!(body(&object), pattern(0, 2 << 20));
+    let mut reader = object.reader();
+    reader.seek(500_000);
+    reader.stop_at(600_000);
+    assert_eq!(drain(&mut reader).0, pattern(500_000, 100_000));
+    assert_eq!(store.usage().bytes, 1 + META_BYTES + 2 * MB);
+}
+
+#[test]
 fn a_body_that_outgrows_the_limit_leaves_its_file_behind() {
     let options = Options {
         object_bytes_max: MB,
@@ -206,7 +233,7 @@ fn a_body_that_outgrows_the_limit_leaves_its_file_behind() {
         join_bytes_max: 512 * KB,
         ..Options::default()
     };
-    let store = store_with(Files::in_any_pages(), options);
+    let store = store_with(Files::in_any_pages(), &options);
     let (object, mut filler) = publish(&store, "a", None, Keep::Store);
     let (mut fast, mut slow) = (object.reader(), object.reader());
     slow.seek(10);
@@ -240,7 +267,7 @@ fn what_is_in_flight_stays_as_it_was_when_the_body_is_evicted() {
             object_bytes_max: memory_bytes_max,
             ..Options::default()
         };
-        let store = store_with(files, options);
+        let store = store_with(files, &options);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let mut readers = Vec::new();
         for round in 0..20 {

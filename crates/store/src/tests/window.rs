@@ -204,3 +204,23 @@ fn a_cut_shared_body_gives_what_it_has_and_then_the_error() {
     );
     assert!(find(&store, "a").is_none());
 }
+
+#[test]
+fn a_filler_that_waits_until_it_is_ready_loses_nobody() {
+    let store = narrow();
+    let (object, mut filler) = publish(&store, "a", None, Keep::ShareOnly);
+    let (mut fast, mut slow) = (object.reader(), object.reader());
+    let bell = Arc::new(Bell::default());
+    while poll_with(&bell, |cx| filler.poll_ready(cx)).is_ready() {
+        append(&mut filler, 32 * KB);
+        drain(&mut fast);
+        assert!(
+            filler.received() <= 1024 * KB,
+            "it must wait for the slow one"
+        );
+    }
+    let (bytes, end) = drain(&mut slow);
+    assert_eq!((bytes.len() as u64, end), (filler.received(), None));
+    assert_eq!(bell.rings(), 1, "the slow one's progress wakes the filler");
+    assert!(poll(|cx| filler.poll_ready(cx)).is_ready());
+}
