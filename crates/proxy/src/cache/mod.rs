@@ -234,9 +234,10 @@ pub(crate) fn pass<'c>(
     sign(cx, &mut head, version, &cx.plan.lines.cache_status_miss);
     Response {
         head: Head::Built(head),
-        content: Content::Origin(body),
         length,
-        close: false,
+        // An early answer: what is left of the request is not waited for.
+        close: body.is_still_asked(),
+        content: Content::Origin(body),
     }
 }
 

@@ -326,6 +326,11 @@ impl OriginBody<'_> {
         }
     }
 
+    /// Was the request's content not sent whole before the answer came?
+    pub(crate) fn is_still_asked(&self) -> bool {
+        !self.ended && !matches!(self.sending, Sending::Done(_))
+    }
+
     /// Content that is here already, if it is all of it: small responses come with their head.
     pub(crate) fn whole(&self) -> Option<&[u8]> {
         let wire = self.wire.as_ref()?;

@@ -13,7 +13,9 @@ use std::time::Duration;
 use net::half::split;
 use net::stream::Stream;
 use stats::Counter;
-use wire::http1::{BadRequest, Framing, Parsed, RequestHead, parse_request, request_framing};
+use wire::http1::{
+    BadRequest, Framing, Parsed, RequestHead, parse_request, request_framing, worth_parsing,
+};
 use wire::target::Target;
 
 use crate::context::Context;
@@ -196,16 +198,21 @@ impl Exchange<'_> {
 
     /// Reads until a head is complete. `Idle`: nothing but empty lines came.
     async fn read_head(&mut self, cx: &Context, head: &mut RequestHead) -> HeadRead {
+        let mut seen = 0;
         loop {
-            match parse_request(self.input.input.unread(), &cx.plan.limits, head) {
-                Ok(Parsed::Complete(consumed)) => {
-                    self.input.input.consume(consumed);
-                    self.record.request_bytes = consumed as u64;
-                    return HeadRead::Complete;
+            let unread = self.input.input.unread();
+            if worth_parsing(unread, seen, &cx.plan.limits) {
+                match parse_request(unread, &cx.plan.limits, head) {
+                    Ok(Parsed::Complete(consumed)) => {
+                        self.input.input.consume(consumed);
+                        self.record.request_bytes = consumed as u64;
+                        return HeadRead::Complete;
+                    }
+                    Ok(Parsed::Partial) => {}
+                    Err(bad) => return HeadRead::Bad(bad),
                 }
-                Ok(Parsed::Partial) => {}
-                Err(bad) => return HeadRead::Bad(bad),
             }
+            seen = self.input.input.unread().len();
             let fresh = self.input.input.is_empty();
             let timeout = cx.plan.timeouts.request;
             let left = if fresh {
