@@ -607,3 +607,34 @@ fn a_client_that_leaves_is_missed() {
     program.wait_for_log(|line| line.contains("TCP_MISS_ABORTED/200"));
     gate.open();
 }
+
+/// `tcp_outgoing_address`: whom the origin sees, by ACL.
+#[test]
+fn outgoing_addresses() {
+    let origin = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = origin.local_addr().unwrap().port();
+    let program =
+        forward("acl special urlpath_regex ^/special\ntcp_outgoing_address 127.0.0.7 special");
+    for (path, seen) in [("/special", "127.0.0.7"), ("/usual", "127.0.0.1")] {
+        let mut client = client(&program);
+        client.send(
+            format!("GET http://127.0.0.1:{port}{path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes(),
+        );
+        let (_, from) = origin.accept().unwrap();
+        assert_eq!(from.ip().to_string(), seen, "{path}");
+    }
+}
+
+/// `client_lifetime` ends a connection in the middle of a reply, and the log says so.
+#[test]
+fn the_lifetime_of_a_connection() {
+    let origin = Origin::start(|_: &Request| {
+        Reply::raw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234").stall()
+    });
+    let program = forward("client_lifetime 1 second");
+    let mut client = client(&program);
+    client.send(format!("GET {} HTTP/1.1\r\nHost: x\r\n\r\n", origin.url("/")).as_bytes());
+    let line = program.wait_for_log(|line| line.contains("TIMEDOUT"));
+    assert!(line.contains(" TCP_MISS_TIMEDOUT/"), "{line}");
+    assert!(client.read_to_close().ends_with(b"01234"));
+}

@@ -185,3 +185,25 @@ fn nothing_is_lost_at_the_end() {
     assert!(program.stop().success());
     assert_eq!(program.access_log_lines().len(), 100);
 }
+
+/// `http_status` chooses what a log gets.
+#[test]
+fn statuses_choose_a_log() {
+    let program = forward(
+        "acl failed http_status 400-499
+access_log stdio:{dir}/failed.log squid failed
+access_log stdio:{dir}/access.log squid",
+    );
+    let origin = Origin::start(|request: &Request| match request.target.as_str() {
+        "/no" => Reply::new("404 Not Found"),
+        _ => Reply::ok("x"),
+    });
+    let mut client = client(&program);
+    assert_eq!(client.get(&origin.url("/yes")).status, 200);
+    assert_eq!(client.get(&origin.url("/no")).status, 404);
+    program.wait_for_log_lines(2);
+    until("the second log", || {
+        program.read("failed.log").contains("/no").then_some(())
+    });
+    assert_eq!(program.read("failed.log").lines().count(), 1);
+}

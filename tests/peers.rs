@@ -339,3 +339,18 @@ digest_generation on
         assert_eq!(told, 1, "{directive}: {log}");
     }
 }
+
+/// `proxy-only`: what the peer answers is passed on and not stored.
+#[test]
+fn proxy_only() {
+    let origin = Origin::start(|_: &Request| Reply::ok("x").field("Cache-Control", "max-age=600"));
+    for (options, asked) in [("proxy-only", 2), ("", 1)] {
+        let before = origin.total();
+        let program = accelerator("vhost", &origin_peer(&origin, options));
+        let mut client = client(&program);
+        for _ in 0..2 {
+            assert_eq!(ask(&mut client, "/").status, 200);
+        }
+        assert_eq!(origin.total() - before, asked, "{options}");
+    }
+}

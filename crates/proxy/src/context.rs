@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use http::Method;
-use net::clock::Clock;
+use net::clock::{Clock, Now};
 use net::deadline::Ticker;
 use net::dns::{DnsError, Resolver};
 use net::pool::Permit;
@@ -68,8 +68,8 @@ impl Context {
     }
 
     /// The time as an HTTP date. Made once a second.
-    pub(crate) fn date(&self) -> HttpDate {
-        let now = self.unix_secs();
+    pub(crate) fn date(&self, now: Now) -> HttpDate {
+        let now = now.unix_secs();
         let (made, date) = self.date.get();
         if made == now {
             return date;

@@ -14,6 +14,7 @@ pub mod worker;
 
 mod access;
 mod cache;
+mod digits;
 mod fetch;
 mod hops;
 mod input;

@@ -8,12 +8,14 @@ use config::port::VirtualPort;
 use config::{Config, Problems};
 use rules::hops::Turns;
 use rules::{Environment, Rules};
+use wire::Fields;
 use wire::http1::{Limits, Relaxed, Version};
 use wire::target::{Scheme, UriWhitespace};
 
 use crate::hops::Peer;
 use crate::listen::target::split_host;
 use crate::reply::errors::ErrorPages;
+use crate::reply::ready_fields;
 
 /// Most field lines in a head.
 const FIELDS_MAX: usize = 1000;
@@ -35,6 +37,8 @@ pub struct Plan {
     pub(crate) timeouts: Timeouts,
     pub(crate) lines: Lines,
     pub(crate) errors: ErrorPages,
+    /// The fields that go with the pages, by kind.
+    pub(crate) page_fields: Vec<Fields>,
     pub(crate) uri_whitespace: UriWhitespace,
     pub(crate) visible_hostname: String,
     pub(crate) unique_hostname: String,
@@ -207,6 +211,7 @@ impl Plan {
             same.unwrap_or_else(|| Arc::new(Peer::new(peer.clone())))
         });
         let lines = Lines::new(&config, &visible_hostname, &unique_hostname);
+        let errors = ErrorPages::load(&config, &visible_hostname);
         let limits = |bytes: u64| Limits {
             head_bytes_max: usize::try_from(bytes).unwrap_or(usize::MAX),
             fields_max: FIELDS_MAX,
@@ -227,8 +232,9 @@ impl Plan {
             limits: limits(config.request_header_max_size),
             reply_limits: limits(config.reply_header_max_size),
             timeouts: timeouts(&config),
+            page_fields: ready_fields(&errors, &lines),
             lines,
-            errors: ErrorPages::load(&config, &visible_hostname),
+            errors,
             uri_whitespace: match config.uri_whitespace {
                 config::UriWhitespace::Strip => UriWhitespace::Strip,
                 config::UriWhitespace::Deny => UriWhitespace::Deny,

@@ -12,8 +12,8 @@ use wire::field::FieldId;
 use wire::http1::{Limits, ResponseHead, Version, parse_response, write_status_line};
 
 use crate::context::Context;
+use crate::digits::push_number;
 use crate::flow::{Object, Received};
-use crate::listen::write::push_number;
 
 /// See the module.
 #[derive(Debug)]

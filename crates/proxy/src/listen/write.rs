@@ -2,7 +2,6 @@
 //! toward the client is decided here, once (RFC 9112 §6.1, §6.2).
 
 use std::io;
-use std::io::Write as _;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use store::{FileSlice, ReadError, Reader, Slice};
 use wire::http1::{LAST_CHUNK, Version, write_chunk_head, write_status_line};
 
 use crate::context::Context;
+use crate::digits::push_number;
 use crate::fetch::Piece;
 use crate::flow::{Content, Head, Response};
 use crate::listen::client::ClientOut;
@@ -160,16 +160,6 @@ fn write_head(
         b"Connection: keep-alive\r\n\r\n".as_slice()
     });
     debug_assert!(to.version == Version::H11 || framed != Framed::Chunked);
-}
-
-/// Appends `number` in decimal.
-pub(crate) fn push_number(buf: &mut Vec<u8>, number: u64) {
-    let mut digits = [0u8; 20];
-    let mut cursor = io::Cursor::new(digits.as_mut_slice());
-    if write!(cursor, "{number}").is_ok() {
-        let end = usize::try_from(cursor.position()).unwrap_or(0);
-        buf.extend_from_slice(digits.get(..end).unwrap_or_default());
-    }
 }
 
 /// Who broke the reply off.

@@ -4,7 +4,8 @@
 use jiff::{Timestamp, tz::TimeZone};
 
 use super::LogFacts;
-use super::text::{push_ip, push_number, push_number_wide, push_quoted, push_url};
+use super::text::{push_quoted, push_url};
+use crate::digits::{push_ip, push_number, push_number_wide};
 use crate::record::{HopName, Marks, Record};
 
 /// Room for a line without its URL.

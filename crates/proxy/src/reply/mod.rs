@@ -17,7 +17,7 @@ use crate::flow::{Content, Head, Object, Received, Response};
 use crate::hops::Hop;
 use crate::record::{Record, ResultTag};
 
-pub(crate) use page::{failure_response, refusal};
+pub(crate) use page::{failure_response, ready_fields, refusal};
 
 /// Makes a hop's head fit to be passed on or stored: hop-by-hop fields go (RFC 9110 §7.6.1), Date
 /// comes if the hop has none (§6.6.1).
@@ -30,7 +30,7 @@ pub(crate) fn clean(cx: &Context, head: &mut ResponseHead, hop: Option<&Hop>) {
     };
     remove_hop_by_hop(&mut head.fields, proxy_auth);
     if !head.fields.has(FieldId::Date) {
-        head.fields.push_id(FieldId::Date, &cx.date());
+        head.fields.push_id(FieldId::Date, &cx.date(cx.clock.now()));
     }
 }
 

@@ -1,13 +1,16 @@
 //! From a failure to a reply: the error page with its fields, made in one go.
 
+use net::clock::Now;
+use wire::Fields;
 use wire::field::FieldId;
-use wire::http1::reason_phrase;
+use wire::http1::{Version, reason_phrase};
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Side};
 use crate::flow::{Connection, Content, Head, Received, Response};
+use crate::plan::Lines;
 use crate::record::{HopName, Record, ResultTag};
-use crate::reply::errors::PageFacts;
+use crate::reply::errors::{ErrorPages, PageFacts};
 
 /// The reply to a request that can't go on.
 pub(crate) fn failure_response<'c>(
@@ -17,7 +20,8 @@ pub(crate) fn failure_response<'c>(
     record: &mut Record,
 ) -> Response<'c> {
     let target = received.target;
-    let date = cx.date();
+    let now = received.now;
+    let date = cx.date(now);
     let mut facts = PageFacts::new(
         failure,
         received.connection.client.ip(),
@@ -30,7 +34,7 @@ pub(crate) fn failure_response<'c>(
     facts.path = target.path();
     facts.scheme = target.scheme().name();
     facts.date = &date;
-    let mut response = page(cx, facts, failure, record);
+    let mut response = page(cx, now, facts, failure, record);
     response.close = !cx.plan.config.persistent_connection_after_error
         && failure.kind != FailureKind::AccessDenied;
     response
@@ -43,16 +47,46 @@ pub(crate) fn refusal<'c>(
     failure: &Failure,
     record: &mut Record,
 ) -> Response<'c> {
-    let date = cx.date();
+    let now = cx.clock.now();
+    let date = cx.date(now);
     let mut facts = PageFacts::new(failure, connection.client.ip(), connection.local);
     facts.date = &date;
-    let mut response = page(cx, facts, failure, record);
+    let mut response = page(cx, now, facts, failure, record);
     response.close = true;
     response
 }
 
+/// The fields that go with each kind of page, in the order of the kinds: all but Date, and but for
+/// an error number.
+pub(crate) fn ready_fields(pages: &ErrorPages, lines: &Lines) -> Vec<Fields> {
+    let ready = FailureKind::all().map(|kind| {
+        let mut fields = Fields::new();
+        write_fields(pages, lines, kind, 0, &mut fields);
+        fields
+    });
+    ready.collect()
+}
+
+fn write_fields(
+    pages: &ErrorPages,
+    lines: &Lines,
+    kind: FailureKind,
+    errno: i32,
+    fields: &mut Fields,
+) {
+    fields.push_id(FieldId::Server, lines.software.as_bytes());
+    pages.fields(kind, errno, |name, value| {
+        fields.push(name.as_bytes(), value)
+    });
+    let via = lines.via(Version::H11);
+    if !via.is_empty() {
+        fields.push_id(FieldId::Via, via);
+    }
+}
+
 fn page<'c, 'f>(
     cx: &Context,
+    now: Now,
     mut facts: PageFacts<'f>,
     failure: &'f Failure,
     record: &mut Record,
@@ -68,7 +102,6 @@ fn page<'c, 'f>(
         record.error_detail = failure.detail.as_ref().into();
     }
     let status = failure.status();
-    let now = cx.clock.now();
     facts.unix_ms = now.unix_ms;
     facts.server = match &record.hop {
         HopName::Ip(ip) => Some(*ip),
@@ -81,19 +114,20 @@ fn page<'c, 'f>(
     head.clear();
     head.status = status;
     head.set_reason(reason_phrase(status).as_bytes());
-    let fields = &mut head.fields;
-    fields.push_id(FieldId::Server, cx.plan.lines.software.as_bytes());
-    fields.push_id(FieldId::Date, facts.date);
-    let pages = &cx.plan.errors;
-    pages.fields(failure.kind, facts.errno, |name, value| {
-        fields.push(name.as_bytes(), value);
-    });
-    let via = cx.plan.lines.via(wire::http1::Version::H11);
-    if !via.is_empty() {
-        fields.push_id(FieldId::Via, via);
+    let plan = &cx.plan;
+    match plan.page_fields.get(failure.kind as usize) {
+        Some(ready) if facts.errno == 0 => head.fields.clone_from(ready),
+        _ => write_fields(
+            &plan.errors,
+            &plan.lines,
+            failure.kind,
+            facts.errno,
+            &mut head.fields,
+        ),
     }
+    head.fields.push_id(FieldId::Date, facts.date);
     let mut body = cx.buffers.take();
-    pages.render(&facts, &mut body);
+    plan.errors.render(&facts, &mut body);
     record.set_content_type(b"text/html");
     Response {
         head: Head::Built(head),

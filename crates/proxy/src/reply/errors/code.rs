@@ -1,12 +1,12 @@
 //! The `%` codes of error pages and what they show.
 
 use std::io::Write as _;
-use std::net::IpAddr;
 
 use jiff::{Timestamp, tz::TimeZone};
 
 use super::PageFacts;
 use super::escape::push_html;
+use crate::digits::{push_ip, push_number};
 
 /// A code whose text depends on the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,11 +61,11 @@ impl Code {
         match self {
             Self::User => push_known(out, facts.user, b"-"),
             Self::LocalIp => push_ip(out, facts.local.ip()),
-            Self::LocalPort => push_number(out, i64::from(facts.local.port())),
+            Self::LocalPort => push_number(out, u64::from(facts.local.port())),
             Self::Detail => {
                 push_known(out, facts.message.as_bytes(), b"[No Error Detail]");
             }
-            Self::Errno => push_number(out, i64::from(facts.errno)),
+            Self::Errno => push_number(out, u64::from(facts.errno.unsigned_abs())),
             Self::SystemError => push_system_error(out, facts.errno, facts.message),
             Self::Host => push_known(out, facts.host, b"[unknown host]"),
             Self::ClientIp => push_ip(out, facts.client),
@@ -75,7 +75,7 @@ impl Code {
             },
             Self::Method => push_known(out, facts.method, b"[unknown method]"),
             Self::Port if facts.port == 0 => out.extend_from_slice(b"[unknown port]"),
-            Self::Port => push_number(out, i64::from(facts.port)),
+            Self::Port => push_number(out, u64::from(facts.port)),
             Self::Scheme => push_known(out, facts.scheme.as_bytes(), b"[unknown protocol]"),
             Self::RequestLine => push_request_line(out, facts),
             Self::LocalTime => push_local_time(out, facts.unix_ms),
@@ -131,7 +131,7 @@ fn push_system_error(out: &mut Vec<u8>, errno: i32, message: &str) {
         .rsplit_once(" (os error ")
         .map_or(text.as_str(), |(text, _)| text);
     out.push(b'(');
-    push_number(out, i64::from(errno));
+    push_number(out, u64::from(errno.unsigned_abs()));
     out.extend_from_slice(b") ");
     push_html(out, text.as_bytes());
 }
@@ -141,14 +141,6 @@ fn push_rule(out: &mut Vec<u8>, rule: Option<&str>) {
         Some(rule) => push_html(out, rule.as_bytes()),
         None => out.extend_from_slice(b"none matched, and what no rule allows is refused"),
     }
-}
-
-fn push_number(out: &mut Vec<u8>, number: i64) {
-    write!(out, "{number}").expect("a Vec takes all that is written");
-}
-
-fn push_ip(out: &mut Vec<u8>, ip: IpAddr) {
-    write!(out, "{}", ip.to_canonical()).expect("a Vec takes all that is written");
 }
 
 fn push_local_time(out: &mut Vec<u8>, unix_ms: i64) {
