@@ -1,4 +1,4 @@
-//! The path of a request, station by station; [`transaction`] has their order. Start reading there.
+//! The path of a request, station by station; `transaction.rs` has their order. Start reading there.
 //!
 //! Everything in here runs on a worker's thread ([`worker`]); what workers share comes in by
 //! [`worker::Setup`].

@@ -1,7 +1,7 @@
 //! The access log: from a finished [`Record`] to a line in a file.
 //!
 //! A worker formats its line straight into its own buffer ([`LogHandle::write`]); one thread for all
-//! workers and logs swaps the buffers out and writes them ([`writer`]). No worker waits for a disk,
+//! workers and logs swaps the buffers out and writes them (`writer.rs`). No worker waits for a disk,
 //! and the thread sleeps while nothing happens. No access log means no buffer and no thread.
 
 mod line;
