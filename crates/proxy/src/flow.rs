@@ -113,6 +113,14 @@ pub(crate) enum Content<'c> {
     Origin(Box<OriginBody<'c>>),
 }
 
+impl Content<'_> {
+    /// Came the request too late to read along? A response that is only shared may be found, and its
+    /// first bytes be dropped before the reader is there.
+    pub(crate) fn came_too_late(&self) -> bool {
+        matches!(self, Self::Stored { reader, .. } if reader.is_lost())
+    }
+}
+
 /// From the stations to `listen`.
 #[derive(Debug)]
 pub(crate) struct Response<'c> {

@@ -107,7 +107,14 @@ async fn respond<'c>(
         return Box::pin(upgrade(cx, &admitted, input, output, record)).await;
     }
     let response = match cache::lookup(cx, received, record) {
-        Lookup::Fresh(object) => cache::answer(cx, received, object, record),
+        Lookup::Fresh(object) => {
+            let response = cache::answer(cx, received, object, record);
+            if response.content.came_too_late() {
+                Box::pin(pass(cx, &admitted, input, output, record)).await?
+            } else {
+                response
+            }
+        }
         Lookup::Unsatisfiable => return Err(not_cached()),
         Lookup::Stale(stale) => {
             Box::pin(validate(cx, &admitted, stale, input, output, record)).await?
@@ -146,16 +153,26 @@ async fn fill<'c>(
 ) -> Result<Response<'c>, Failure> {
     let received = admitted.received;
     access::admit_miss(cx, received).await?; // miss_access
-    let slot = loop {
+    let found = loop {
         start = match start {
-            Start::Lead(slot) => break slot,
-            Start::Found(object) => return Ok(cache::answer(cx, received, object, record)),
+            Start::Lead(slot) => break Ok(slot),
+            Start::Found(object) => break Err(object),
             Start::Join(waiting) => match cache::join(cx, received, waiting, record).await {
-                Joined::Object(object) => return Ok(cache::answer(cx, received, object, record)),
+                Joined::Object(object) => break Err(object),
                 Joined::Again(start) => start,
                 Joined::Alone => return pass(cx, admitted, input, output, record).await,
             },
         };
+    };
+    let slot = match found {
+        Ok(slot) => slot,
+        Err(object) => {
+            let response = cache::answer(cx, received, object, record);
+            if response.content.came_too_late() {
+                return pass(cx, admitted, input, output, record).await;
+            }
+            return Ok(response);
+        }
     };
     let order = Order {
         conditions: None,

@@ -257,7 +257,10 @@ impl Sender<'_> {
                     self.file(file).await?;
                     next = reader.next_now();
                 }
-                Some(Err(_cut)) => return Err(Cut::Source),
+                Some(Err(cut)) => {
+                    tracing::debug!("a reply is cut at byte {}: {cut}", reader.position());
+                    return Err(Cut::Source);
+                }
                 None => break,
             }
         }

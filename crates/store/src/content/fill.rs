@@ -135,6 +135,11 @@ impl Fill {
         state.window.is_none() && state.phase != Phase::Cut
     }
 
+    /// Whether byte `at` is gone already.
+    pub(super) fn has_dropped(&self, at: u64) -> bool {
+        lock(&self.state).first > at
+    }
+
     pub(crate) fn held_bytes(&self) -> u64 {
         match self.done.get() {
             Some(done) => done.body().held_bytes(),

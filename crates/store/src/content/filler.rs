@@ -356,14 +356,14 @@ impl<M: Weigh> Filler<M> {
 }
 
 impl<M: Weigh> Filler<M> {
-    /// Bytes held of a body that is only shared. At least two gaps, so that the fastest reader, at
-    /// most one behind, is never lost; and when memory is short, no more than that and what present
-    /// readers need.
+    /// Bytes held of a body that is only shared: two gaps at least, so that the fastest reader, at
+    /// most one behind, is never lost, nor is what its page begins with; and when memory is short,
+    /// no more than that and what present readers need.
     fn window(&self) -> u64 {
         let options = self.store.options();
         let narrow = options.gap_bytes_max.saturating_mul(2);
         match self.pressed {
-            Some(span) => narrow.max(span),
+            Some(span) => span.saturating_add(narrow),
             None => options.join_bytes_max.max(narrow),
         }
     }

@@ -80,6 +80,16 @@ impl Reader {
         self.at
     }
 
+    /// Whether what it would give next is gone: it came too late to a body that is only shared.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        match &self.source {
+            Source::Filling(place) => place.fill.has_dropped(self.at),
+            Source::Broken(_) => true,
+            Source::Whole(_) | Source::Pages { .. } => false,
+        }
+    }
+
     /// Goes on at byte `at`; past what has arrived, it waits for that byte.
     pub fn seek(&mut self, at: u64) {
         self.at = at;

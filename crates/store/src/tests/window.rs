@@ -224,3 +224,17 @@ fn a_filler_that_waits_until_it_is_ready_loses_nobody() {
     assert_eq!(bell.rings(), 1, "the slow one's progress wakes the filler");
     assert!(poll(|cx| filler.poll_ready(cx)).is_ready());
 }
+
+#[test]
+fn a_reader_knows_that_it_came_too_late() {
+    let store = narrow();
+    let (object, mut filler) = publish(&store, "a", None, Keep::ShareOnly);
+    let mut early = object.reader();
+    assert!(!early.is_lost());
+    for _ in 0..20 {
+        append(&mut filler, 32 * KB);
+        drain(&mut early);
+    }
+    assert!(!early.is_lost());
+    assert!(object.reader().is_lost());
+}
