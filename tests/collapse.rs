@@ -377,3 +377,28 @@ fn a_reader_that_stops_stops_the_origin() {
         (origin.open_connections() == 0).then_some(())
     });
 }
+
+/// More is asked for at once than memory holds, by quick readers and slow ones: nobody gets a wrong byte, and nobody's
+/// reply is cut for being slow.
+#[test]
+fn more_than_memory_holds() {
+    const SIZE: u64 = 8 << 20;
+    let origin = files(SIZE);
+    let program = Arc::new(forward(
+        "cache_mem 12 MB\nmaximum_object_size 64 MB\nmaximum_object_size_in_memory 64 MB",
+    ));
+    let urls: Vec<String> = (0..6).map(|file| origin.url(&format!("/{file}"))).collect();
+    let proxy = Arc::clone(&program);
+    let rights = crowd(48, move |number| {
+        let mut client = if number % 3 == 0 {
+            Client::connect_narrow(proxy.addr())
+        } else {
+            client(&proxy)
+        };
+        client = client.wait(PATIENCE).keep_no_bodies();
+        let file = number % 6;
+        let wanted = Pattern::new(&format!("/{file}"), SIZE).hash();
+        client.get(&urls[file]).content.hash() == wanted
+    });
+    assert!(rights.iter().all(|right| *right), "{rights:?}");
+}
