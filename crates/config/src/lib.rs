@@ -3,12 +3,14 @@
 //! are named, and does no other I/O.
 
 pub mod directives;
+mod event;
 mod model;
 mod problem;
 mod read;
 mod readers;
 mod text;
 
+pub use event::{Event, Options};
 pub use model::{access, cache, log, peer, port};
 
 pub use model::access::{
@@ -32,7 +34,19 @@ const BUILT_IN: &str = include_str!("built-in.conf");
 /// # Errors
 /// Everything that keeps it from being used, with all other findings.
 pub fn load(path: &Path) -> Result<Config, Problems> {
-    read::file(path)
+    load_telling(path, &Options::default(), &mut |_event| {})
+}
+
+/// Reads a configuration file and what it includes, and tells what happens as it does.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_telling(
+    path: &Path,
+    options: &Options<'_>,
+    tell: &mut dyn FnMut(Event<'_>),
+) -> Result<Config, Problems> {
+    read::file(path, options, tell)
 }
 
 /// Reads a configuration from memory; `name` stands for the file in messages.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::directives::acl::Acls;
 use crate::directives::{self, Row, Status};
+use crate::event::{Event, Options};
 use crate::model::Config;
 use crate::problem::{Place, Problem, Problems, Severity};
 use crate::text::line::{Line, shortened};
@@ -60,30 +61,55 @@ impl Draft {
     }
 }
 
-struct Reading {
+struct Reading<'t> {
     draft: Draft,
     index: HashMap<&'static str, &'static Row>,
     problems: Vec<Problem>,
     files: Files,
+    tell: &'t mut dyn FnMut(Event<'_>),
 }
 
-impl Reading {
-    fn found(&mut self, found: Found) {
+impl<'t> Reading<'t> {
+    fn new(files: Files, tell: &'t mut dyn FnMut(Event<'_>)) -> Self {
+        Self {
+            draft: Draft::new(),
+            index: directives::index(),
+            problems: Vec::new(),
+            files,
+            tell,
+        }
+    }
+
+    fn found(&mut self, found: Found<'_>) {
         match found {
-            Found::Line(place, text) => self.line(&place, &text),
-            Found::Problem(problem) => self.problems.push(problem),
+            Found::File(path, depth) => (self.tell)(Event::File { path, depth }),
+            Found::Line(place, text) => self.line(place, text),
+            Found::Aside(place, text) => {
+                let row = None;
+                (self.tell)(Event::Line { place, text, row });
+            }
+            Found::Problem(problem) => self.problem(problem),
         }
     }
 
     fn line(&mut self, place: &Place, text: &str) {
         let mut line = Line::new(text, place, self.draft.quoting, self.files);
-        let Some(row) = self.index.get(line.directive) else {
+        let row = self.index.get(line.directive).copied();
+        (self.tell)(Event::Line { place, text, row });
+        let Some(row) = row else {
             self.unrecognized(&line);
             return;
         };
         let outcome = self.draft.read(row, &mut line);
-        self.problems.append(&mut line.findings);
-        self.problems.extend(outcome.err().map(|problem| *problem));
+        let stop = outcome.err().map(|problem| *problem);
+        for problem in line.findings.into_iter().chain(stop) {
+            self.problem(problem);
+        }
+    }
+
+    fn problem(&mut self, problem: Problem) {
+        (self.tell)(Event::Problem(&problem));
+        self.problems.push(problem);
     }
 
     fn unrecognized(&mut self, line: &Line<'_>) {
@@ -99,7 +125,7 @@ impl Reading {
             None => "Remove the line.".to_owned(),
         };
         let problem = line.problem(Severity::Unrecognized, message);
-        self.problems.push(problem.hint(hint));
+        self.problem(problem.hint(hint));
     }
 
     fn finish(mut self) -> Result<Config, Problems> {
@@ -149,31 +175,28 @@ impl Draft {
     }
 }
 
-fn start(files: Files) -> Reading {
-    Reading {
-        draft: Draft::new(),
-        index: directives::index(),
-        problems: Vec::new(),
-        files,
-    }
-}
-
 /// Reads a file and what it includes.
-pub(crate) fn file(path: &Path) -> Result<Config, Problems> {
-    let mut reading = start(Files::Disk);
+pub(crate) fn file(
+    path: &Path,
+    options: &Options<'_>,
+    tell: &mut dyn FnMut(Event<'_>),
+) -> Result<Config, Problems> {
+    let mut reading = Reading::new(Files::Disk, tell);
     let name: Arc<str> = path.to_string_lossy().into();
     let whole = Place {
         file: name,
         line: 0,
     };
-    Walk::new(Files::Disk, |found| reading.found(found)).file(path, &whole);
+    Walk::new(options, Files::Disk, |found| reading.found(found)).file(path, &whole);
     reading.finish()
 }
 
 /// Reads a text that stands for the file `name`.
 pub(crate) fn text(text: &str, name: &str, files: Files) -> Result<Config, Problems> {
-    let mut reading = start(files);
-    Walk::new(files, |found| reading.found(found)).text(text, name);
+    let mut quiet = |_event: Event<'_>| {};
+    let mut reading = Reading::new(files, &mut quiet);
+    let options = Options::default();
+    Walk::new(&options, files, |found| reading.found(found)).text(text, name);
     reading.finish()
 }
 

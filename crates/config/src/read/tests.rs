@@ -1,11 +1,14 @@
 //! Whole configurations: what stops them, what is only said, and how fast they are read.
 
 use std::fmt::Write;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use crate::{Config, PortMode, Severity, built_in, fuzz, load, parse};
+use crate::{
+    Config, Event, Options, PortMode, Severity, built_in, fuzz, load, load_telling, parse,
+};
 
 fn messages(text: &str) -> Vec<String> {
     let config = parse(text, "squid.conf").unwrap();
@@ -182,13 +185,62 @@ fn aliases_are_the_directives_they_stand_for() {
 
 #[test]
 fn a_file_that_is_not_there_is_fatal() {
-    let problems = load(std::path::Path::new("/nonexistent/squid.conf")).unwrap_err();
+    let problems = load(Path::new("/nonexistent/squid.conf")).unwrap_err();
     assert_eq!(problems.exit_code(), 1);
     let text = problems.to_string();
     assert!(
         text.starts_with("FATAL: Unable to open configuration file: /nonexistent/squid.conf: "),
         "{text}"
     );
+}
+
+/// Every logical line is told before what is wrong with it, taken or not.
+#[test]
+fn events_come_in_the_order_in_which_squid_prints() {
+    let dir = tempfile::tempdir().unwrap();
+    let (main, inner) = (dir.path().join("main"), dir.path().join("inner"));
+    std::fs::write(&inner, "via off # why\nif 1 = 2\nbad\nendif").unwrap();
+    let text = format!(
+        "acl a src \\\n  10.0.0.1 \\\n# no\n 10.0.0.2  \nvisible_hostname ${{service_name}}.x\n\
+         include {}\nfrob\nvia maybe",
+        inner.display()
+    );
+    std::fs::write(&main, text).unwrap();
+    let mut told = Vec::new();
+    let options = Options {
+        service_name: "blue",
+    };
+    let read = load_telling(&main, &options, &mut |event| {
+        told.push(match event {
+            Event::File { path, depth } => {
+                let name = Path::new(path).file_name().unwrap();
+                format!("{} (depth {depth})", name.display())
+            }
+            Event::Line { place, text, row } => {
+                let reader = row.map_or("-", |row| row.name);
+                format!("{} {reader}: {text}", place.line)
+            }
+            Event::Problem(problem) => format!("! {:?}", problem.severity),
+        });
+    });
+    assert_eq!(read.unwrap_err().0.len(), 2);
+    let include = format!("6 -: include {}", inner.display());
+    let expected = [
+        "main (depth 0)",
+        "1 acl: acl a src 10.0.0.1 10.0.0.2",
+        "5 visible_hostname: visible_hostname blue.x",
+        &include,
+        "inner (depth 1)",
+        "1 via: via off # why",
+        "2 -: if 1 = 2",
+        "3 -: bad",
+        "4 -: endif",
+        "7 -: frob",
+        "! Unrecognized",
+        "8 via: via maybe",
+        "! Fatal",
+    ];
+    assert_eq!(told, expected);
 }
 
 #[test]

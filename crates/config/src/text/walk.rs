@@ -1,11 +1,13 @@
 //! From files to logical lines: comments, continuations, macros, conditionals,
 //! `include` and `#line`. The reader of directives gets the lines one by one.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::glob;
 use super::line::shortened;
+use crate::event::Options;
 use crate::problem::{Place, Problem, Severity};
 
 /// Includes inside includes.
@@ -13,18 +15,14 @@ const DEPTH_MAX: u32 = 16;
 /// Files of one configuration: a file that includes itself twice would double at each depth.
 const FILES_MAX: u32 = 10_000;
 
-/// Values of the macros that Squid expands anywhere on a line. Other `${…}` stay as they are.
-/// The workers are threads that share one configuration, so the number is always 1.
-const MACROS: [(&str, &str); 3] = [
-    ("${process_name}", "squid-1"),
-    ("${process_number}", "1"),
-    ("${service_name}", "squid"),
-];
-
 /// What a walk finds, in order.
-pub(crate) enum Found {
+pub(crate) enum Found<'a> {
+    /// A file is about to be read; the first has depth 0.
+    File(&'a str, u32),
     /// A line for a directive.
-    Line(Place, String),
+    Line(&'a Place, &'a str),
+    /// A line that the language itself takes: a conditional, an `include`, a branch not taken.
+    Aside(&'a Place, &'a str),
     /// Something wrong with the files or conditionals.
     Problem(Problem),
 }
@@ -39,19 +37,21 @@ pub(crate) enum Files {
 }
 
 /// A walk over a configuration and what it includes.
-pub(crate) struct Walk<F> {
+pub(crate) struct Walk<'o, F> {
     each: F,
+    options: &'o Options<'o>,
     files: Files,
     depth: u32,
     count: u32,
     per_process: bool,
 }
 
-impl<F: FnMut(Found)> Walk<F> {
+impl<'o, F: FnMut(Found<'_>)> Walk<'o, F> {
     /// A walk that gives what it finds to `each`.
-    pub(crate) fn new(files: Files, each: F) -> Self {
+    pub(crate) fn new(options: &'o Options<'o>, files: Files, each: F) -> Self {
         Self {
             each,
+            options,
             files,
             depth: 0,
             count: 0,
@@ -65,6 +65,7 @@ impl<F: FnMut(Found)> Walk<F> {
         match read(path, self.files, self.depth) {
             Ok(bytes) => {
                 let name = path.to_string_lossy();
+                (self.each)(Found::File(&name, self.depth));
                 self.text(&String::from_utf8_lossy(&bytes), &name);
             }
             Err(error) => {
@@ -131,8 +132,8 @@ impl<F: FnMut(Found)> Walk<F> {
     }
 
     fn logical(&mut self, text: &str, place: &Place, branches: &mut Branches) {
-        let expanded = expand(text.trim_end_matches(blank));
-        let line = expanded.as_str();
+        let expanded = expand(text.trim_end_matches(blank), self.options);
+        let line: &str = &expanded;
         if line.is_empty() {
             return;
         }
@@ -141,15 +142,20 @@ impl<F: FnMut(Found)> Walk<F> {
             self.per_process_warning(place, line);
         }
         let (word, rest) = line.split_once(blank).unwrap_or((line, ""));
-        match branches.statement(word, rest.trim_matches(blank)) {
+        let statement = branches.statement(word, rest.trim_matches(blank));
+        if matches!(statement, Statement::None) && !branches.skipping() && word != "include" {
+            (self.each)(Found::Line(place, line));
+            return;
+        }
+        (self.each)(Found::Aside(place, line));
+        match statement {
             Statement::Done => {}
             Statement::Bad(message) => {
                 let hint = "Conditions are `if true`, `if false` and `if NUMBER = NUMBER`.";
                 self.fatal(place, word, line, &message, hint);
             }
             Statement::None if branches.skipping() => {}
-            Statement::None if word == "include" => self.include(rest, place, line),
-            Statement::None => (self.each)(Found::Line(place.clone(), expanded)),
+            Statement::None => self.include(rest, place, line),
         }
     }
 
@@ -257,14 +263,17 @@ fn renumber(text: &str, place: &mut Place) {
     }
 }
 
-fn expand(text: &str) -> String {
-    let mut line = text.to_owned();
-    if line.contains("${") {
-        for (name, value) in MACROS {
-            line = line.replace(name, value);
-        }
+/// The macros that Squid expands anywhere on a line; other `${…}` stay as they are.
+/// The workers are threads that share one configuration, so the number is always 1.
+fn expand<'t>(text: &'t str, options: &Options<'_>) -> Cow<'t, str> {
+    if !text.contains("${") {
+        return Cow::Borrowed(text);
     }
-    line
+    let line = text
+        .replace("${process_name}", "squid-1")
+        .replace("${process_number}", "1")
+        .replace("${service_name}", options.service_name);
+    Cow::Owned(line)
 }
 
 /// Conditionals around the current line.

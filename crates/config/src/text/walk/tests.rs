@@ -4,11 +4,12 @@ use super::*;
 
 fn walk(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    Walk::new(Files::Disk, |item| {
-        found.push(match item {
-            Found::Line(place, line) => format!("{}:{line}", place.line),
-            Found::Problem(problem) => format!("{}!{}", problem.place.line, problem.message),
-        });
+    Walk::new(&Options::default(), Files::Disk, |item| match item {
+        Found::Line(place, line) => found.push(format!("{}:{line}", place.line)),
+        Found::Problem(problem) => {
+            found.push(format!("{}!{}", problem.place.line, problem.message));
+        }
+        Found::File(..) | Found::Aside(..) => {}
     })
     .text(text, "test");
     found
