@@ -2,21 +2,45 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use config::{Config, LogModule};
-use proxy::log::{AccessLog, Format, OpenError, Options, Place, Spec};
+use proxy::log::{AccessLog, Format, Options, Place, Spec};
+
+use crate::{privileges, workers};
 
 /// Where requests are logged when the configuration doesn't say.
 const USUAL_PATH: &str = "/var/log/squid/access.log";
 
-/// Opens them all.
-pub(crate) fn open(config: &Config, workers: usize) -> Result<AccessLog, OpenError> {
-    let options = Options {
-        workers,
+/// Opens them all. That the usual place isn't there is no reason not to serve; that a named one
+/// isn't, is.
+pub(crate) fn open(config: &Config) -> anyhow::Result<AccessLog> {
+    match AccessLog::open(&specs(config), &options(config)) {
+        Ok(log) => Ok(log),
+        Err(error) if config.access_logs.is_empty() => {
+            tracing::warn!("{error}; requests are not logged");
+            Ok(AccessLog::default())
+        }
+        Err(error) => Err(error).with_context(|| {
+            let user = privileges::user_name();
+            format!("The parent directory must be writeable by the user '{user}'")
+        }),
+    }
+}
+
+/// Do both configurations log in the same way?
+pub(crate) fn alike(one: &Config, other: &Config) -> bool {
+    (specs(one), options(one)) == (specs(other), options(other))
+}
+
+fn options(config: &Config) -> Options {
+    let cores = std::thread::available_parallelism().map_or(1, Into::into);
+    Options {
+        // Workers may become more while the log is open.
+        workers: workers::count(config).max(cores),
         rotate: config.logfile_rotate,
         strip_query_terms: config.strip_query_terms,
         ..Options::default()
-    };
-    AccessLog::open(&specs(config), &options)
+    }
 }
 
 /// One per `access_log` line, in their order: rules choose among them by it.

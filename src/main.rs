@@ -13,6 +13,7 @@ mod ports;
 mod privileges;
 mod reload;
 mod serve;
+mod signals;
 mod supports;
 mod version;
 mod workers;

@@ -6,11 +6,15 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use config::Config;
 use nix::unistd::{Gid, Group, Uid, User, initgroups, setgid, setgroups, setuid};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_keep_capabilities,
+};
 
 /// Who we become when the configuration doesn't say: the first that exists.
 const USUAL_USERS: [&str; 3] = ["proxy", "squid", "nobody"];
 
-/// Becomes `cache_effective_user`. Does nothing when we are not root.
+/// Becomes `cache_effective_user`. Does nothing when we are not root. Of root's rights only the one to
+/// bind low ports stays: a reload may need it.
 pub(crate) fn give_up(config: &Config) -> anyhow::Result<()> {
     if !Uid::effective().is_root() {
         return Ok(());
@@ -20,6 +24,7 @@ pub(crate) fn give_up(config: &Config) -> anyhow::Result<()> {
         return Ok(());
     }
     let name = std::ffi::CString::new(user.name.as_str())?;
+    set_keep_capabilities(true).context("cannot keep the right to bind ports")?;
     match config.cache_effective_group.as_deref() {
         Some(group) => {
             let gid = group_id(group)?;
@@ -31,7 +36,15 @@ pub(crate) fn give_up(config: &Config) -> anyhow::Result<()> {
             setgid(user.gid).context("cannot change the group")?;
         }
     }
-    setuid(user.uid).with_context(|| format!("cannot become user {}", user.name))
+    setuid(user.uid).with_context(|| format!("cannot become user {}", user.name))?;
+    let bind = CapabilitySet::NET_BIND_SERVICE;
+    let had = capabilities(None)?.permitted;
+    let kept = CapabilitySets {
+        effective: bind & had,
+        permitted: bind & had,
+        inheritable: CapabilitySet::empty(),
+    };
+    set_capabilities(None, kept).context("cannot give up root's rights")
 }
 
 /// Makes a log file while we may still write anywhere, and gives it to the user that we become, so

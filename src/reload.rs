@@ -1,96 +1,128 @@
-//! Reads the configuration anew. What is good takes effect for all later requests; what is bad
-//! changes nothing. Ports, logs and sizes of caches stay as they were at the start.
+//! Reads the configuration anew. What is good takes effect for all later transactions; what is bad
+//! changes nothing. What didn't change isn't touched: sockets, connections, cache, known names and
+//! open logs stay, and running transactions go on by the rules they began with.
+//!
+//! | step | when it fails |
+//! | --- | --- |
+//! | read and work out the configuration | its errors are logged, the old one stays |
+//! | open its logs, where they differ | likewise |
+//! | open its ports that aren't open | likewise when none could be; else those are logged and missing |
+//! | let the workers serve by it; close what it doesn't name | |
 
 use std::sync::Arc;
 
-use config::{Config, Port, Problems};
+use anyhow::Context as _;
+use config::{Config, Problems};
+use proxy::plan::Plan;
 
-use crate::cli::Args;
-use crate::configuration::Source;
-use crate::supports;
+use crate::serve::Running;
 use crate::version::OURS;
-use crate::workers::Crew;
+use crate::workers::{self, Setting};
+use crate::{access_log, supports};
 
 /// Does it, and tells the cache log how it went.
-pub(crate) fn run(crew: &Crew, source: &Source, args: &Args) {
+pub(crate) fn run(running: &mut Running) {
     tracing::info!("Reconfiguring Squall Cache (version {OURS})...");
-    let before = crew.plan();
-    let plan = source.load(args).and_then(|mut config| {
-        keep_what_cannot_change(&mut config, &before.config);
-        for warning in &config.warnings {
-            tracing::warn!("{warning}");
-        }
-        supports::plan(config, Some(&before))
-    });
-    match plan {
-        Ok(plan) => {
-            for warning in &plan.rules.warnings {
-                tracing::warn!("{warning}");
-            }
-            crew.reload(Arc::new(plan));
-            tracing::info!("Reconfigured.");
-        }
-        Err(Problems(problems)) => {
-            for problem in problems {
-                tracing::error!("{problem}");
+    match take_effect(running) {
+        Ok(()) => tracing::info!("Reconfigured."),
+        Err(error) => {
+            for line in format!("{error:#}").lines() {
+                tracing::error!("{line}");
             }
             tracing::error!("the configuration stays as it was");
         }
     }
 }
 
-/// Workers know ports and logs by their numbers: both stay those of the start.
-fn keep_what_cannot_change(config: &mut Config, before: &Config) {
-    let same = |new: &Port, old: &Port| {
-        (new.addr, &new.host, new.port, new.ipv4) == (old.addr, &old.host, old.port, old.ipv4)
-    };
-    let kept = before.ports.iter().map(|old| {
-        let new = config.ports.iter().find(|new| same(new, old));
-        new.unwrap_or(old).clone()
-    });
-    let kept: Vec<Port> = kept.collect();
-    let moved = config.ports.iter().any(|new| !kept.contains(new))
-        || kept.iter().any(|port| !config.ports.contains(port));
-    if moved {
-        tracing::warn!("changed http_port lines take effect at the next start");
+fn take_effect(running: &mut Running) -> anyhow::Result<()> {
+    let before = running.crew.orders();
+    let config = running.source.load(&running.args)?;
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
     }
-    config.ports = kept;
-    let places = |config: &Config| -> Vec<_> {
-        let logs = config.access_logs.iter();
-        logs.map(|log| (log.module.clone(), log.format.clone()))
-            .collect()
+    let plan = work_out(config, &before.plan)?;
+    let old = &before.plan.config;
+    let log = if access_log::alike(&plan.config, old) {
+        before.log.clone()
+    } else {
+        access_log::open(&plan.config)?
     };
-    if places(config) != places(before) {
-        tracing::warn!("changed access_log lines take effect at the next start");
-        config.access_logs.clone_from(&before.access_logs);
+    let resolver = if supports::resolve_alike(&plan.config, old) {
+        before.resolver.clone()
+    } else {
+        supports::resolver(&plan.config, running.crew.shared())?
+    };
+    let workers = workers::count(&plan.config);
+    let opened = running.ports.reopen(&plan.config, workers)?;
+    for failed in &opened.failed {
+        tracing::error!("{failed}");
     }
+    for name in late(&plan.config, old) {
+        tracing::warn!("{name} takes effect at the next start");
+    }
+    supports::resize(&running.crew.shared().store, &plan.config);
+    let setting = Setting {
+        sockets: opened.ports.sockets(),
+        plan: Arc::new(plan),
+        log,
+        resolver,
+    };
+    let renewed = !access_log::alike(&setting.plan.config, old);
+    running
+        .crew
+        .reload(setting)
+        .context("not all workers run")?;
+    running.ports = opened.ports;
+    if renewed {
+        running.retired_logs.push(before.log.retire());
+    }
+    for line in &opened.told {
+        tracing::info!("{line}");
+    }
+    Ok(())
+}
+
+fn work_out(config: Config, before: &Plan) -> Result<Plan, Problems> {
+    let plan = supports::plan(config, Some(before))?;
+    for warning in &plan.rules.warnings {
+        tracing::warn!("{warning}");
+    }
+    Ok(plan)
+}
+
+/// Directives whose values belong to the process from its start to its end, and have changed.
+fn late(new: &Config, old: &Config) -> Vec<&'static str> {
+    macro_rules! changed {
+        ($($field:ident),*) => {
+            [$((stringify!($field), new.$field != old.$field)),*]
+        };
+    }
+    let changed = changed!(
+        cache_effective_user,
+        cache_effective_group,
+        coredump_dir,
+        max_filedescriptors,
+        memory_replacement_policy,
+        pid_filename,
+        umask
+    );
+    let changed = changed.into_iter().filter(|(_, changed)| *changed);
+    changed.map(|(name, _)| name).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ports(numbers: &[u16]) -> Config {
-        let mut config = config::built_in();
-        let port = config.ports.remove(0);
-        config.ports = numbers
-            .iter()
-            .map(|&number| Port {
-                port: number,
-                ..port.clone()
-            })
-            .collect();
-        config
-    }
-
     #[test]
-    fn ports_keep_their_numbers_and_take_new_settings() {
-        let before = ports(&[1, 2]);
-        let mut config = ports(&[3, 2]);
-        config.ports[1].name = "new".into();
-        keep_what_cannot_change(&mut config, &before);
-        let kept: Vec<u16> = config.ports.iter().map(|port| port.port).collect();
-        assert_eq!(kept, [1, 2]);
-        assert_eq!(config.ports[1].name, "new");
+    fn what_cannot_change_is_named() {
+        let old = config::built_in();
+        let new = Config {
+            umask: 0o77,
+            cache_mem: 1,
+            ..config::built_in()
+        };
+        assert_eq!(late(&new, &old), ["umask"]);
+        assert!(late(&old, &old).is_empty());
     }
 }

@@ -14,9 +14,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use config::{Config, FilePlace, LogModule};
-use proxy::log::AccessLog;
+use proxy::log::RetiredLog;
 use proxy::worker::Phase;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 
 use crate::cache_log::CacheLog;
@@ -24,10 +23,10 @@ use crate::cli::{Args, Stage};
 use crate::configuration::{self, Source};
 use crate::pid_file::{self, PidFile, Refused};
 use crate::ports::Ports;
-use crate::reload;
+use crate::signals::{Asked, Signals};
 use crate::version::OURS;
-use crate::workers::{self, Crew};
-use crate::{access_log, console, daemon, limits, privileges, supports};
+use crate::workers::{self, Crew, Setting};
+use crate::{access_log, console, daemon, limits, privileges, reload, supports};
 
 /// How long workers may take to end once they must.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -57,15 +56,14 @@ pub(crate) fn run(called: &str, args: &Args) -> anyhow::Result<ExitCode> {
     runtime.block_on(live(args, source, config))
 }
 
-async fn live(args: &Args, source: Source, mut config: Config) -> anyhow::Result<ExitCode> {
+async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<ExitCode> {
     let built_in = source == Source::BuiltIn;
     let mut signals = Signals::open().context("cannot receive signals")?;
     let mut complaints = limits::set(&config);
     let pid_file = pid_file(&config, args, &mut complaints)?;
-    let ports = Ports::bind(&config, workers::count(&config))?;
-    keep_open(&mut config, &ports.open);
-    complaints.extend_from_slice(&ports.failed);
-    if built_in && let Some(addr) = ports.first_addr() {
+    let opened = Ports::default().reopen(&config, workers::count(&config))?;
+    complaints.extend_from_slice(&opened.failed);
+    if built_in && let Some(addr) = opened.ports.first_addr() {
         console::plain(format_args!(
             "No configuration file: Squid's stock rules hold, listening on {addr}"
         ));
@@ -78,7 +76,7 @@ async fn live(args: &Args, source: Source, mut config: Config) -> anyhow::Result
     let cache_log = CacheLog::open(&config, args, built_in);
     cache_log.install()?;
     announce(&config, &complaints);
-    let log = access_logs(&config, ports.listeners.len())?;
+    let log = access_log::open(&config)?;
     let plan = match supports::plan(config, None) {
         Ok(plan) => Arc::new(plan),
         Err(problems) => return Ok(configuration::refuse(&problems)),
@@ -86,81 +84,122 @@ async fn live(args: &Args, source: Source, mut config: Config) -> anyhow::Result
     for warning in &plan.rules.warnings {
         tracing::warn!("{warning}");
     }
-    let shared = supports::open(&plan.config, files, log.clone())?;
-    let crew = Crew::start(ports.listeners, plan, &shared)?;
-    for line in &ports.told {
+    let shared = supports::open(&plan.config, files);
+    let setting = Setting {
+        resolver: supports::resolver(&plan.config, &shared)?,
+        sockets: opened.ports.sockets(),
+        plan,
+        log,
+    };
+    let mut running = Running {
+        crew: Crew::start(setting, shared)?,
+        ports: opened.ports,
+        retired_logs: Vec::new(),
+        cache_log,
+        source,
+        args: args.clone(),
+    };
+    for line in &opened.told {
         tracing::info!("{line}");
     }
     tracing::info!("Ready to serve requests.");
     if args.stage == Some(Stage::Proxy) {
         daemon::tell_ready().context("cannot leave the terminal")?;
     }
-    let outcome = watch(crew, &mut signals, &source, args, &log, &cache_log).await;
-    log.close(LOG_PATIENCE);
+    let outcome = running.watch(&mut signals).await;
+    running.close_logs();
     drop(pid_file);
     outcome?;
     tracing::info!("Squall Cache (Version {OURS}): Exiting normally.");
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves until a signal says otherwise.
-async fn watch(
-    mut crew: Crew,
-    signals: &mut Signals,
-    source: &Source,
-    args: &Args,
-    log: &AccessLog,
-    cache_log: &CacheLog,
-) -> anyhow::Result<()> {
-    let mut ending: Option<Instant> = None;
-    let mut failure = None;
-    loop {
-        let patience = ending.unwrap_or_else(Instant::now);
-        tokio::select! {
-            asked = signals.next() => match asked {
-                Asked::Reload if ending.is_none() => reload::run(&crew, source, args),
-                Asked::Reload => {}
-                Asked::Rotate => {
-                    log.rotate();
-                    cache_log.rotate();
+/// A proxy that serves.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) crew: Crew,
+    pub(crate) ports: Ports,
+    /// Logs of configurations past that transactions still write to.
+    pub(crate) retired_logs: Vec<RetiredLog>,
+    pub(crate) cache_log: CacheLog,
+    pub(crate) source: Source,
+    pub(crate) args: Args,
+}
+
+impl Running {
+    /// Serves until a signal says otherwise.
+    async fn watch(&mut self, signals: &mut Signals) -> anyhow::Result<()> {
+        let mut ending: Option<Instant> = None;
+        let mut failure = None;
+        loop {
+            let patience = ending.unwrap_or_else(Instant::now);
+            tokio::select! {
+                asked = signals.next() => match asked {
+                    Asked::Rotate => self.rotate(),
+                    Asked::Debug => tracing::info!("this signal has no meaning yet"),
+                    Asked::Reload | Asked::Restart if ending.is_some() => {}
+                    Asked::Reload => reload::run(self),
+                    Asked::Restart => self.restart(),
+                    Asked::Drain if ending.is_none() => ending = Some(self.drain()),
+                    Asked::Drain | Asked::Stop => ending = Some(self.stop()),
+                },
+                end = self.crew.next_end() => match end {
+                    None => break,
+                    Some(Ok(())) if ending.is_some() => {}
+                    Some(outcome) => {
+                        let error = outcome.err();
+                        let error = error.unwrap_or_else(|| anyhow::anyhow!("a worker ended"));
+                        failure.get_or_insert(error);
+                        ending = Some(self.stop());
+                    }
+                },
+                () = sleep_until(patience), if ending.is_some() => {
+                    tracing::warn!("workers don't end; leaving them");
+                    break;
                 }
-                Asked::Ignore => tracing::info!("this signal has no meaning yet"),
-                Asked::Drain if ending.is_none() => ending = Some(drain(&crew)),
-                Asked::Drain | Asked::Stop => ending = Some(stop(&crew)),
-            },
-            end = crew.next_end() => match end {
-                None => break,
-                Some(Ok(())) if ending.is_some() => {}
-                Some(outcome) => {
-                    let error = outcome.err().unwrap_or_else(|| anyhow::anyhow!("a worker ended"));
-                    failure.get_or_insert(error);
-                    ending = Some(stop(&crew));
-                }
-            },
-            () = sleep_until(patience), if ending.is_some() => {
-                tracing::warn!("workers don't end; leaving them");
-                break;
             }
         }
+        failure.map_or(Ok(()), Err)
     }
-    failure.map_or(Ok(()), Err)
-}
 
-fn drain(crew: &Crew) -> Instant {
-    let grace = crew.plan().config.shutdown_lifetime;
-    tracing::info!("Preparing for shutdown");
-    tracing::info!(
-        "Waiting {} seconds for active connections to finish",
-        grace.as_secs()
-    );
-    crew.order(Phase::Drain(grace));
-    Instant::now() + grace + PATIENCE
-}
+    fn drain(&self) -> Instant {
+        let grace = self.crew.orders().plan.config.shutdown_lifetime;
+        tracing::info!("Preparing for shutdown");
+        tracing::info!(
+            "Waiting {} seconds for active connections to finish",
+            grace.as_secs()
+        );
+        self.crew.order(Phase::Drain(grace));
+        Instant::now() + grace + PATIENCE
+    }
 
-fn stop(crew: &Crew) -> Instant {
-    tracing::info!("Shutting down...");
-    crew.order(Phase::Stop);
-    Instant::now() + PATIENCE
+    fn stop(&self) -> Instant {
+        tracing::info!("Shutting down...");
+        self.crew.order(Phase::Stop);
+        Instant::now() + PATIENCE
+    }
+
+    /// New threads with nothing of the old ones take over; those end with their last connection.
+    fn restart(&mut self) {
+        tracing::info!("Restarting the workers");
+        if let Err(error) = self.crew.relieve() {
+            tracing::error!("{error:#}");
+        }
+    }
+
+    fn rotate(&mut self) {
+        tracing::info!("Rotating the logs");
+        self.crew.orders().log.rotate();
+        self.cache_log.rotate();
+        self.retired_logs.retain(RetiredLog::reopen);
+    }
+
+    fn close_logs(&self) {
+        self.crew.orders().log.close(LOG_PATIENCE);
+        for log in &self.retired_logs {
+            log.close(LOG_PATIENCE);
+        }
+    }
 }
 
 /// The files that are logged to.
@@ -177,15 +216,6 @@ fn log_files(config: &Config) -> impl Iterator<Item = &Path> {
         FilePlace::Unset | FilePlace::None => None,
     };
     access.chain(cache)
-}
-
-/// Rules and workers count ports as they are open.
-fn keep_open(config: &mut Config, open: &[usize]) {
-    let mut number = 0;
-    config.ports.retain(|_| {
-        number += 1;
-        open.contains(&(number - 1))
-    });
 }
 
 /// Says who starts, where and with what.
@@ -226,85 +256,5 @@ fn pid_file(
             }
             Ok(None)
         }
-    }
-}
-
-/// Opens the access logs. That the usual place isn't there is no reason not to serve; that a named
-/// one isn't, is.
-fn access_logs(config: &Config, workers: usize) -> anyhow::Result<AccessLog> {
-    match access_log::open(config, workers) {
-        Ok(log) => Ok(log),
-        Err(error) if config.access_logs.is_empty() => {
-            tracing::warn!("{error}; requests are not logged");
-            Ok(AccessLog::default())
-        }
-        Err(error) => Err(error).with_context(|| {
-            let user = privileges::user_name();
-            format!("The parent directory must be writeable by the user '{user}'")
-        }),
-    }
-}
-
-/// What a signal asks for.
-enum Asked {
-    Reload,
-    Rotate,
-    Drain,
-    Stop,
-    Ignore,
-}
-
-/// All signals with a meaning.
-struct Signals {
-    hup: Signal,
-    usr1: Signal,
-    usr2: Signal,
-    term: Signal,
-    int: Signal,
-    ttin: Signal,
-}
-
-impl Signals {
-    fn open() -> std::io::Result<Self> {
-        let ttin = SignalKind::from_raw(rustix::process::Signal::TTIN.as_raw());
-        Ok(Self {
-            hup: signal(SignalKind::hangup())?,
-            usr1: signal(SignalKind::user_defined1())?,
-            usr2: signal(SignalKind::user_defined2())?,
-            term: signal(SignalKind::terminate())?,
-            int: signal(SignalKind::interrupt())?,
-            ttin: signal(ttin)?,
-        })
-    }
-
-    async fn next(&mut self) -> Asked {
-        tokio::select! {
-            _ = self.hup.recv() => Asked::Reload,
-            _ = self.usr1.recv() => Asked::Rotate,
-            _ = self.term.recv() => Asked::Drain,
-            _ = self.int.recv() => Asked::Stop,
-            _ = self.usr2.recv() => Asked::Ignore,
-            _ = self.ttin.recv() => Asked::Ignore,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_open_ports_stay_in_the_configuration() {
-        let mut config = config::built_in();
-        let port = config.ports.remove(0);
-        config.ports = (1..=3)
-            .map(|number| config::Port {
-                port: number,
-                ..port.clone()
-            })
-            .collect();
-        keep_open(&mut config, &[0, 2]);
-        let left: Vec<u16> = config.ports.iter().map(|port| port.port).collect();
-        assert_eq!(left, [1, 3]);
     }
 }

@@ -19,30 +19,32 @@ use crate::workers::Shared;
 const DNS_PORT: u16 = 53;
 
 /// Makes everything that workers share.
-pub(crate) fn open(
-    config: &Config,
-    files: Option<store::Files>,
-    log: proxy::log::AccessLog,
-) -> anyhow::Result<Shared> {
-    let registry = Arc::new(Registry::new());
-    let clock = Clock::new();
-    let resolver = Resolver::start(
-        dns_options(config),
-        clock,
-        &registry.cells(),
-        registry.cells(),
-    )
-    .context("cannot start the DNS thread")?;
-    Ok(Shared {
+pub(crate) fn open(config: &Config, files: Option<store::Files>) -> Shared {
+    Shared {
         store: Store::new(store::Options {
             files,
             ..store_options(config)
         }),
-        resolver,
-        clock,
-        registry,
-        log,
-    })
+        clock: Clock::new(),
+        registry: Arc::new(Registry::new()),
+    }
+}
+
+/// Starts what resolves names.
+pub(crate) fn resolver(config: &Config, shared: &Shared) -> anyhow::Result<Resolver> {
+    let (ours, thread) = (shared.registry.cells(), shared.registry.cells());
+    Resolver::start(dns_options(config), shared.clock, &ours, thread)
+        .context("cannot start the DNS thread")
+}
+
+/// Does another configuration resolve names in the same way?
+pub(crate) fn resolve_alike(one: &Config, other: &Config) -> bool {
+    dns_options(one) == dns_options(other)
+}
+
+/// Gives the store its sizes.
+pub(crate) fn resize(store: &Store, config: &Config) {
+    store.set_limits(&store_options(config));
 }
 
 /// Works a configuration out.

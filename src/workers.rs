@@ -1,7 +1,8 @@
 //! Starts the worker threads and tells them what to do. Each is a thread with a runtime of its own;
-//! what they do there is `proxy::worker`'s.
+//! what they do there is `proxy::worker`'s. A reload may change how many there are: a worker too
+//! many takes no more connections, and ends when those it has are through.
 
-use std::net::TcpListener;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -12,86 +13,174 @@ use net::dns::Resolver;
 use proxy::flow::Store;
 use proxy::log::AccessLog;
 use proxy::plan::Plan;
-use proxy::worker::{Orders, Phase, Setup};
+use proxy::worker::{Member, Orders, Phase, Setup, Sockets};
 use stats::Registry;
 use tokio::sync::{mpsc, watch};
 
-/// What all workers share.
+/// Workers whose ends may be told before anybody listens; more wait.
+const ENDS_MAX: usize = 64;
+
+/// What all workers share, for good.
 #[derive(Debug)]
 pub(crate) struct Shared {
     /// The cache.
     pub(crate) store: Arc<Store>,
-    /// Known names.
-    pub(crate) resolver: Resolver,
     /// The time.
     pub(crate) clock: Clock,
     /// Everybody's counters.
     pub(crate) registry: Arc<Registry>,
-    /// The access logs.
+}
+
+/// What workers serve by, until the next one.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    /// The configuration, worked out.
+    pub(crate) plan: Arc<Plan>,
+    /// Its access logs.
     pub(crate) log: AccessLog,
+    /// Known names.
+    pub(crate) resolver: Resolver,
+    /// Its ports.
+    pub(crate) sockets: Sockets,
 }
 
 /// All worker threads.
 #[derive(Debug)]
 pub(crate) struct Crew {
+    shared: Shared,
     orders: watch::Sender<Orders>,
-    ends: mpsc::Receiver<usize>,
-    threads: Vec<Option<JoinHandle<anyhow::Result<()>>>>,
+    end: mpsc::Sender<u64>,
+    ends: mpsc::Receiver<u64>,
+    threads: BTreeMap<u64, JoinHandle<anyhow::Result<()>>>,
+    next_id: u64,
 }
 
 impl Crew {
-    /// Starts a thread for each set of sockets.
-    pub(crate) fn start(
-        listeners: Vec<Vec<TcpListener>>,
-        plan: Arc<Plan>,
-        shared: &Shared,
-    ) -> anyhow::Result<Self> {
-        let cores = Cores::read(&plan.config);
-        let orders = watch::Sender::new(Orders {
-            plan,
-            phase: Phase::Serve,
-        });
-        let (end, ends) = mpsc::channel(listeners.len().max(1));
-        let mut threads = Vec::with_capacity(listeners.len());
-        for (worker, listeners) in listeners.into_iter().enumerate() {
-            let cells = shared.registry.cells();
-            let setup = Setup {
-                worker,
-                listeners,
-                orders: orders.subscribe(),
-                store: Arc::clone(&shared.store),
-                resolver: shared.resolver.counting_in(&cells),
-                clock: shared.clock,
-                cells,
-                log: shared.log.handle(worker),
-            };
-            let core = cores.of(worker);
-            let end = End {
-                worker,
-                end: end.clone(),
-            };
-            let thread = thread::Builder::new().name(format!("worker-{}", worker + 1));
-            let thread = thread.spawn(move || {
-                let _end = end;
-                work(setup, core)
-            });
-            threads.push(Some(thread.context("cannot start a worker")?));
-        }
-        Ok(Self {
-            orders,
+    /// Starts as many threads as the configuration asks for.
+    pub(crate) fn start(setting: Setting, shared: Shared) -> anyhow::Result<Self> {
+        let (end, ends) = mpsc::channel(ENDS_MAX);
+        let mut crew = Self {
+            shared,
+            orders: watch::Sender::new(Orders {
+                plan: Arc::clone(&setting.plan),
+                log: setting.log.clone(),
+                resolver: setting.resolver.clone(),
+                sockets: Arc::clone(&setting.sockets),
+                crew: Arc::new([]),
+                phase: Phase::Serve,
+            }),
+            end,
             ends,
-            threads,
-        })
+            threads: BTreeMap::new(),
+            next_id: 0,
+        };
+        crew.reload(setting)?;
+        Ok(crew)
     }
 
-    /// The plan that holds.
-    pub(crate) fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.orders.borrow().plan)
+    /// What all workers share.
+    pub(crate) const fn shared(&self) -> &Shared {
+        &self.shared
     }
 
-    /// Lets all later transactions go by `plan`.
-    pub(crate) fn reload(&self, plan: Arc<Plan>) {
-        self.orders.send_modify(|orders| orders.plan = plan);
+    /// The orders that hold.
+    pub(crate) fn orders(&self) -> Orders {
+        self.orders.borrow().clone()
+    }
+
+    /// Lets all later transactions go by `setting`, with as many workers as it asks for.
+    ///
+    /// # Errors
+    /// Not all threads could be started; the others serve.
+    pub(crate) fn reload(&mut self, setting: Setting) -> anyhow::Result<()> {
+        let keep = self.members().len();
+        self.muster(setting, keep)
+    }
+
+    /// Lets a new crew serve in place of the old one.
+    ///
+    /// # Errors
+    /// As [`Crew::reload`].
+    pub(crate) fn relieve(&mut self) -> anyhow::Result<()> {
+        let Orders {
+            plan,
+            log,
+            resolver,
+            sockets,
+            ..
+        } = self.orders();
+        let setting = Setting {
+            plan,
+            log,
+            resolver,
+            sockets,
+        };
+        self.muster(setting, 0)
+    }
+
+    /// Brings the crew to its size, beginning with `keep` of those who serve.
+    fn muster(&mut self, setting: Setting, keep: usize) -> anyhow::Result<()> {
+        let config = &setting.plan.config;
+        let (wanted, cores) = (count(config), Cores::read(config));
+        let members = self.members();
+        let kept = members.iter().take(keep).map(|member| member.id);
+        let mut ids: Vec<u64> = kept.take(wanted).collect();
+        let fresh = ids.len();
+        while ids.len() < wanted {
+            ids.push(self.next_id);
+            self.next_id += 1;
+        }
+        let member = |(place, id)| Member {
+            id,
+            core: cores.of(place),
+        };
+        let crew = ids.iter().copied().enumerate().map(member).collect();
+        self.orders.send_modify(|orders| {
+            *orders = Orders {
+                plan: setting.plan,
+                log: setting.log,
+                resolver: setting.resolver,
+                sockets: setting.sockets,
+                crew,
+                phase: orders.phase,
+            };
+        });
+        for (place, id) in ids.into_iter().enumerate().skip(fresh) {
+            if let Err(error) = self.hire(place, id) {
+                // What would be theirs is for the others.
+                self.orders.send_modify(|orders| {
+                    orders.crew = orders.crew.iter().take(place).copied().collect();
+                });
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn hire(&mut self, place: usize, id: u64) -> anyhow::Result<()> {
+        let setup = Setup {
+            id,
+            orders: self.orders.subscribe(),
+            store: Arc::clone(&self.shared.store),
+            clock: self.shared.clock,
+            cells: self.shared.registry.cells(),
+        };
+        let end = End {
+            id,
+            end: self.end.clone(),
+        };
+        let thread = thread::Builder::new().name(format!("worker-{}", place + 1));
+        let thread = thread.spawn(move || {
+            let _end = end;
+            work(setup)
+        });
+        let thread = thread.context("cannot start a worker")?;
+        self.threads.insert(id, thread);
+        Ok(())
+    }
+
+    fn members(&self) -> Arc<[Member]> {
+        Arc::clone(&self.orders.borrow().crew)
     }
 
     /// Tells all what to do.
@@ -99,40 +188,43 @@ impl Crew {
         self.orders.send_modify(|orders| orders.phase = phase);
     }
 
-    /// Waits until a worker has ended; `None` when all have.
+    /// Waits until a worker has ended that wasn't relieved; `None` when all have ended.
     pub(crate) async fn next_end(&mut self) -> Option<anyhow::Result<()>> {
-        if self.threads.iter().all(Option::is_none) {
-            return None;
+        loop {
+            if self.threads.is_empty() {
+                return None;
+            }
+            let id = self.ends.recv().await?;
+            let Some(thread) = self.threads.remove(&id) else {
+                continue;
+            };
+            let outcome = thread
+                .join()
+                .unwrap_or_else(|_| Err(anyhow::anyhow!("it panicked")));
+            let outcome = outcome.with_context(|| format!("worker {} ended", id + 1));
+            let serves = self.members().iter().any(|member| member.id == id);
+            if serves || outcome.is_err() {
+                return Some(outcome);
+            }
         }
-        let worker = self.ends.recv().await?;
-        let thread = self.threads.get_mut(worker)?.take()?;
-        let outcome = thread
-            .join()
-            .unwrap_or_else(|_| Err(anyhow::anyhow!("it panicked")));
-        Some(outcome.with_context(|| format!("worker {} ended", worker + 1)))
     }
 }
 
 /// Tells the crew of a worker's end, also when it panics.
 struct End {
-    worker: usize,
-    end: mpsc::Sender<usize>,
+    id: u64,
+    end: mpsc::Sender<u64>,
 }
 
 impl Drop for End {
     fn drop(&mut self) {
-        // There is room for all; and if nobody listens, nobody wants to know.
-        let _ = self.end.try_send(self.worker);
+        // If nobody listens, nobody wants to know.
+        let _ = self.end.blocking_send(self.id);
     }
 }
 
 /// A worker's life.
-fn work(setup: Setup, core: Option<usize>) -> anyhow::Result<()> {
-    if let Some(core) = core
-        && let Err(error) = net::affinity::pin_current_thread(core)
-    {
-        tracing::error!("cpu_affinity_map: cannot use core {}: {error}", core + 1);
-    }
+fn work(setup: Setup) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()

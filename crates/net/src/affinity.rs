@@ -15,17 +15,47 @@ pub fn allowed_cores() -> io::Result<Vec<usize>> {
         .collect())
 }
 
-/// Pins the calling thread to one core, numbered from 0.
-///
-/// # Errors
-/// `InvalidInput` where there can be no such core; else whatever the kernel answers.
-pub fn pin_current_thread(core: usize) -> io::Result<()> {
-    if core >= CpuSet::MAX_CPU {
-        return Err(io::ErrorKind::InvalidInput.into());
+/// Where the thread that made it runs: on one core, or wherever it could at first.
+#[derive(Debug)]
+pub struct Affinity {
+    at_first: CpuSet,
+    core: Option<usize>,
+}
+
+impl Affinity {
+    /// Of the calling thread, which isn't pinned yet.
+    ///
+    /// # Errors
+    /// Whatever the kernel answers.
+    pub fn of_current_thread() -> io::Result<Self> {
+        Ok(Self {
+            at_first: sched_getaffinity(None)?,
+            core: None,
+        })
     }
-    let mut set = CpuSet::new();
-    set.set(core);
-    Ok(sched_setaffinity(None, &set)?)
+
+    /// Pins the calling thread to a core, numbered from 0, or lets it go. Does nothing where that is
+    /// so already.
+    ///
+    /// # Errors
+    /// `InvalidInput` where there can be no such core; else whatever the kernel answers.
+    pub fn pin(&mut self, core: Option<usize>) -> io::Result<()> {
+        if core == self.core {
+            return Ok(());
+        }
+        let set = match core {
+            None => self.at_first,
+            Some(core) if core < CpuSet::MAX_CPU => {
+                let mut set = CpuSet::new();
+                set.set(core);
+                set
+            }
+            Some(_) => return Err(io::ErrorKind::InvalidInput.into()),
+        };
+        sched_setaffinity(None, &set)?;
+        self.core = core;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -33,11 +63,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_stays_on_its_core() {
+    fn a_thread_stays_on_its_core_until_it_is_let_go() {
         std::thread::spawn(|| {
-            let core = *allowed_cores().unwrap().last().unwrap();
-            pin_current_thread(core).unwrap();
-            assert_eq!(allowed_cores().unwrap(), [core]);
+            let all = allowed_cores().unwrap();
+            let mut affinity = Affinity::of_current_thread().unwrap();
+            let last = *all.last().unwrap();
+            affinity.pin(Some(last)).unwrap();
+            assert_eq!(allowed_cores().unwrap(), [last]);
+            affinity.pin(None).unwrap();
+            assert_eq!(allowed_cores().unwrap(), all);
         })
         .join()
         .unwrap();
@@ -45,6 +79,7 @@ mod tests {
 
     #[test]
     fn a_core_that_cannot_be_is_an_error() {
-        assert!(pin_current_thread(usize::MAX).is_err());
+        let mut affinity = Affinity::of_current_thread().unwrap();
+        assert!(affinity.pin(Some(usize::MAX)).is_err());
     }
 }

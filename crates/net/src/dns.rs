@@ -75,7 +75,7 @@ impl DnsError {
 }
 
 /// How names are resolved.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Name servers (`dns_nameservers`); empty means those of `resolv_conf`, or else 127.0.0.1.
     pub nameservers: Vec<SocketAddr>,

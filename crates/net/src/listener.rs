@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 
 /// The kernel lowers this to its own limit (`net.core.somaxconn`).
 const BACKLOG_MAX: i32 = 65_535;
@@ -17,10 +17,8 @@ const BACKLOG_MAX: i32 = 65_535;
 const RECEIVE_BYTES_MAX: usize = 1 << 30;
 
 /// How a listening socket is made.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BindOptions {
-    /// Several sockets may listen at the same address, one per worker.
-    pub shared: bool,
     /// Takes connections to any address (`tproxy`); needs `CAP_NET_ADMIN`.
     pub transparent: bool,
     /// TCP keep-alive of accepted connections: first probe after, then every, at most so many.
@@ -30,22 +28,10 @@ pub struct BindOptions {
     pub receive_bytes: Option<usize>,
 }
 
-/// Binds and listens. `[::]` takes IPv4 too, and falls back to `0.0.0.0` where there is no IPv6.
-/// Accepted connections inherit `TCP_NODELAY`, the keep-alive and the receive buffer.
-///
-/// # Errors
-/// Whatever the kernel answers, such as `AddrInUse`.
-pub fn bind(addr: SocketAddr, options: &BindOptions) -> io::Result<TcpListener> {
-    match bind_one(addr, options) {
-        Err(error) if addr.is_ipv6() && addr.ip().is_unspecified() && lacks_ipv6(&error) => {
-            bind_one((Ipv4Addr::UNSPECIFIED, addr.port()).into(), options)
-        }
-        other => other,
-    }
-}
-
-/// Binds one socket per worker to one address. That nobody else listens there is made sure first:
-/// sockets that share an address would share it with another process of the same user as well.
+/// Binds `count` sockets to one address and listens: one for each worker. That nobody else listens
+/// there is made sure first: sockets that share an address would share it with another process of
+/// the same user as well. Accepted connections inherit `TCP_NODELAY`, the keep-alive and the
+/// receive buffer. `[::]` takes IPv4 too, and falls back to `0.0.0.0` where there is no IPv6.
 ///
 /// # Errors
 /// Whatever the kernel answers, such as `AddrInUse`.
@@ -54,29 +40,64 @@ pub fn bind_group(
     count: usize,
     options: &BindOptions,
 ) -> io::Result<Vec<TcpListener>> {
-    let alone = BindOptions {
-        shared: false,
-        ..*options
-    };
-    if count <= 1 {
-        return Ok(vec![bind(addr, &alone)?]);
-    }
-    let addr = bind(addr, &alone)?.local_addr()?;
-    let shared = BindOptions {
-        shared: true,
-        ..*options
-    };
-    (0..count).map(|_| bind(addr, &shared)).collect()
+    let alone = bind(addr, Sharing::Alone, options)?;
+    let addr = alone.local_addr()?;
+    drop(alone);
+    bind_more(addr, count, options)
 }
 
-fn bind_one(addr: SocketAddr, options: &BindOptions) -> io::Result<TcpListener> {
+/// Binds `count` sockets more to an address that we listen at already, or to one that overlaps with
+/// such a one.
+///
+/// # Errors
+/// As [`bind_group`].
+pub fn bind_more(
+    addr: SocketAddr,
+    count: usize,
+    options: &BindOptions,
+) -> io::Result<Vec<TcpListener>> {
+    (0..count)
+        .map(|_| bind(addr, Sharing::Shared, options))
+        .collect()
+}
+
+/// Gives a listening socket other options; connections accepted from now on have them. A receive
+/// buffer that was set can't be unset.
+///
+/// # Errors
+/// Whatever the kernel answers.
+pub fn set_options(listener: &TcpListener, options: &BindOptions) -> io::Result<()> {
+    set_accepted(&SockRef::from(listener), options)
+}
+
+/// May several sockets listen at the address?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    Alone,
+    Shared,
+}
+
+fn bind(addr: SocketAddr, sharing: Sharing, options: &BindOptions) -> io::Result<TcpListener> {
+    match bind_one(addr, sharing, options) {
+        Err(error) if addr.is_ipv6() && addr.ip().is_unspecified() && lacks_ipv6(&error) => {
+            bind_one(
+                (Ipv4Addr::UNSPECIFIED, addr.port()).into(),
+                sharing,
+                options,
+            )
+        }
+        other => other,
+    }
+}
+
+fn bind_one(addr: SocketAddr, sharing: Sharing, options: &BindOptions) -> io::Result<TcpListener> {
     let socket = Socket::new(
         Domain::for_address(addr),
         Type::STREAM.nonblocking(),
         Some(Protocol::TCP),
     )?;
     socket.set_reuse_address(true)?;
-    if options.shared {
+    if sharing == Sharing::Shared {
         socket.set_reuse_port(true)?;
     }
     if addr.is_ipv6() {
@@ -89,21 +110,30 @@ fn bind_one(addr: SocketAddr, options: &BindOptions) -> io::Result<TcpListener> 
             socket.set_ip_transparent_v4(true)?;
         }
     }
-    if let Some((idle, interval, probes)) = options.keepalive {
-        let keepalive = TcpKeepalive::new()
-            .with_time(idle)
-            .with_interval(interval)
-            .with_retries(probes);
-        socket.set_tcp_keepalive(&keepalive)?;
+    // Set once here: the kernel copies it to every accepted socket.
+    socket.set_tcp_nodelay(true)?;
+    set_accepted(&SockRef::from(&socket), options)?;
+    socket.bind(&addr.into())?;
+    socket.listen(BACKLOG_MAX)?;
+    Ok(socket.into())
+}
+
+/// What accepted sockets inherit, and may change while the socket listens.
+fn set_accepted(socket: &SockRef<'_>, options: &BindOptions) -> io::Result<()> {
+    match options.keepalive {
+        Some((idle, interval, probes)) => {
+            let keepalive = TcpKeepalive::new()
+                .with_time(idle)
+                .with_interval(interval)
+                .with_retries(probes);
+            socket.set_tcp_keepalive(&keepalive)?;
+        }
+        None => socket.set_keepalive(false)?,
     }
     if let Some(bytes) = options.receive_bytes {
         socket.set_recv_buffer_size(bytes.min(RECEIVE_BYTES_MAX))?;
     }
-    // Set once here: the kernel copies it to every accepted socket.
-    socket.set_tcp_nodelay(true)?;
-    socket.bind(&addr.into())?;
-    socket.listen(BACKLOG_MAX)?;
-    Ok(socket.into())
+    Ok(())
 }
 
 fn lacks_ipv6(error: &io::Error) -> bool {
@@ -143,8 +173,29 @@ mod tests {
     }
 
     #[test]
+    fn a_group_may_grow_and_its_options_may_change() {
+        let group = bind_group(loopback(), 1, &BindOptions::default()).unwrap();
+        let addr = group[0].local_addr().unwrap();
+        let more = bind_more(addr, 2, &BindOptions::default()).unwrap();
+        assert!(more.iter().all(|one| one.local_addr().unwrap() == addr));
+        let second = Duration::from_secs(1);
+        let keepalive = Some((second, second, 3));
+        let options = BindOptions {
+            keepalive,
+            ..BindOptions::default()
+        };
+        set_options(&group[0], &options).unwrap();
+        assert!(SockRef::from(&group[0]).keepalive().unwrap());
+        set_options(&group[0], &BindOptions::default()).unwrap();
+        assert!(!SockRef::from(&group[0]).keepalive().unwrap());
+    }
+
+    #[test]
     fn any_address_takes_ipv4_with_or_without_ipv6() {
-        let any = bind((Ipv6Addr::UNSPECIFIED, 0).into(), &BindOptions::default()).unwrap();
+        let any = (Ipv6Addr::UNSPECIFIED, 0).into();
+        let any = bind_group(any, 1, &BindOptions::default())
+            .unwrap()
+            .remove(0);
         let port = any.local_addr().unwrap().port();
         TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
     }
@@ -155,12 +206,12 @@ mod tests {
             receive_bytes: Some(20 << 10),
             ..BindOptions::default()
         };
-        let listener = bind(loopback(), &options).unwrap();
+        let listener = bind_group(loopback(), 1, &options).unwrap().remove(0);
         listener.set_nonblocking(false).unwrap();
         let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (accepted, _) = listener.accept().unwrap();
         assert!(accepted.nodelay().unwrap());
-        let accepted = socket2::SockRef::from(&accepted);
+        let accepted = SockRef::from(&accepted);
         assert_eq!(accepted.recv_buffer_size().unwrap(), 40 << 10);
     }
 }

@@ -47,6 +47,8 @@ pub struct Pool<K> {
 #[derive(Debug)]
 struct Shared<K> {
     options: Options,
+    /// `options.idle`, as it is now.
+    idle: Cell<Duration>,
     hops: RefCell<HashMap<K, Rc<Hop>>>,
     totals: Rc<Totals>,
 }
@@ -105,6 +107,7 @@ impl<K: Eq + Hash + Clone> Pool<K> {
     pub fn new(options: Options, cells: &Arc<Cells>) -> Self {
         Self {
             shared: Rc::new(Shared {
+                idle: Cell::new(options.idle),
                 options,
                 hops: RefCell::default(),
                 totals: Rc::new(Totals {
@@ -116,6 +119,11 @@ impl<K: Eq + Hash + Clone> Pool<K> {
         }
     }
 
+    /// How long idle connections are kept from now on, those that rest already included.
+    pub fn set_idle(&self, idle: Duration) {
+        self.shared.idle.set(idle);
+    }
+
     /// The idle connection used last, if there is a good one: neither closed by the hop nor with
     /// bytes that nobody asked for.
     #[must_use]
@@ -123,7 +131,7 @@ impl<K: Eq + Hash + Clone> Pool<K> {
         let hop = self.shared.hops.borrow().get(key).map(Rc::clone)?;
         while let Some(resting) = hop.pop() {
             let permit = Permit::adopt(&hop, resting.uses);
-            let expired = resting.since.elapsed() >= self.shared.options.idle;
+            let expired = resting.since.elapsed() >= self.shared.idle.get();
             if expired || !hop.totals.is_good(resting.stream.idle_state()) {
                 continue;
             }
@@ -208,7 +216,7 @@ impl<K: Eq + Hash + Clone> Pool<K> {
     /// Closes the idle connections that are too old, that their hop has closed, or that have
     /// surplus bytes, and forgets hops without connections. Takes no system call per connection.
     pub fn sweep(&self) {
-        let (now, limit) = (Instant::now(), self.shared.options.idle);
+        let (now, limit) = (Instant::now(), self.shared.idle.get());
         let totals = &self.shared.totals;
         self.keep(|resting| {
             let young = now.duration_since(resting.since) < limit;

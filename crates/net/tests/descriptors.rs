@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use net::listener::accept::{Acceptor, Pressure};
-use net::listener::{BindOptions, bind};
+use net::listener::{BindOptions, bind_group};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use stats::{Cells, Counter};
@@ -40,7 +40,9 @@ fn accepting_leaves_the_reserve_and_recovers() {
         .unwrap();
     runtime.block_on(async {
         let (cells, pressure) = (Arc::new(Cells::new()), Pressure::default());
-        let listener = bind("127.0.0.1:0".parse().unwrap(), &BindOptions::default()).unwrap();
+        let loopback = "127.0.0.1:0".parse().unwrap();
+        let mut group = bind_group(loopback, 1, &BindOptions::default()).unwrap();
+        let listener = group.remove(0);
         let mut acceptor = Acceptor::new(listener, &pressure, &cells).unwrap();
         let addr = acceptor.local_addr();
         let leave = Rc::new(Cell::new(false));

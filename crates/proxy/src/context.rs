@@ -119,7 +119,7 @@ impl Context {
             return false;
         }
         let known = Known::default();
-        let facts = access::facts(self, received, &known);
+        let facts = access::facts(received, &known);
         self.plan.rules.may_upgrade(fields, &facts)
     }
 
@@ -148,8 +148,7 @@ impl Context {
         &self,
         received: &Received<'_>,
     ) -> Result<SmallVec<[Hop; 4]>, Failure> {
-        let port = self.plan.ports.get(received.connection.port);
-        let accel = port.and_then(|port| port.accel());
+        let accel = received.connection.port.accel();
         let looped = self.is_loop(received);
         if looped {
             let url = String::from_utf8_lossy(received.target.url());
@@ -168,7 +167,7 @@ impl Context {
         };
         let mut known = Known::default();
         loop {
-            let facts = access::facts(self, received, &known);
+            let facts = access::facts(received, &known);
             let states = States(&self.plan.peers);
             match choose(&self.plan.rules, &facts, case, &states, &self.plan.turns) {
                 Choice::Hops(hops) if hops.is_empty() => return Err(self.nowhere()),

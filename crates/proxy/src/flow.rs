@@ -2,6 +2,7 @@
 //! next, so that what a station may rely on can be read off its argument.
 
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use net::clock::Now;
@@ -11,6 +12,7 @@ use wire::target::Target;
 
 pub use crate::cache::stored::StoredResponse;
 use crate::fetch::OriginBody;
+use crate::plan::PortPlan;
 
 /// A stored response, complete or still arriving.
 pub(crate) type Object = store::Object<StoredResponse>;
@@ -20,14 +22,14 @@ pub type Store = store::Store<StoredResponse>;
 pub(crate) type Start = Begin<StoredResponse>;
 
 /// An accepted client connection.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Connection {
     /// The client's address.
     pub(crate) client: SocketAddr,
     /// The address the client connected to.
     pub(crate) local: SocketAddr,
-    /// Index into `Plan::ports`.
-    pub(crate) port: usize,
+    /// The settings of its port when it was accepted.
+    pub(crate) port: Rc<PortPlan>,
 }
 
 /// A request as `listen` read it: head complete, content still to come.

@@ -45,23 +45,21 @@ pub struct Plan {
 }
 
 /// A listening port.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct PortPlan {
     pub(crate) name: String,
     pub(crate) mode: PortMode,
-    /// Requests for one URL share one fetch.
-    pub(crate) collapse: bool,
 }
 
 /// What a port takes its clients for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum PortMode {
     Forward,
     Accel(Accel),
 }
 
 /// An accelerator port.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Accel {
     /// Host and port for requests that name none.
     pub(crate) default_site: Option<(String, Option<u16>)>,
@@ -73,7 +71,7 @@ pub(crate) struct Accel {
 }
 
 impl PortPlan {
-    fn new(port: &config::port::Port, collapse: Option<bool>) -> Self {
+    fn new(port: &config::port::Port) -> Self {
         let mode = match &port.mode {
             config::port::PortMode::Forward => PortMode::Forward,
             config::port::PortMode::Accel(accel) => PortMode::Accel(Accel {
@@ -88,11 +86,9 @@ impl PortPlan {
                 ignore_cc: accel.ignore_cc,
             }),
         };
-        let is_accel = matches!(mode, PortMode::Accel(_));
         Self {
             name: port.name.clone(),
             mode,
-            collapse: collapse.unwrap_or(is_accel),
         }
     }
 
@@ -182,7 +178,7 @@ impl Lines {
 }
 
 impl Plan {
-    /// Works a configuration out. Peers that have not changed since `before` keep their health.
+    /// Works a configuration out. Peers keep the health they had in `before`.
     ///
     /// # Errors
     ///
@@ -203,13 +199,8 @@ impl Plan {
             .clone()
             .unwrap_or_else(|| visible_hostname.clone());
         let known = before.map_or(&[][..], |plan| &plan.peers);
-        let peers = config.peers.iter().enumerate().map(|(index, peer)| {
-            let same = known
-                .get(index)
-                .filter(|known| known.config == *peer)
-                .cloned();
-            same.unwrap_or_else(|| Arc::new(Peer::new(peer.clone())))
-        });
+        let peers = config.peers.iter();
+        let peers = peers.map(|peer| Arc::new(Peer::new(peer.clone(), known)));
         let lines = Lines::new(&config, &visible_hostname, &unique_hostname);
         let errors = ErrorPages::load(&config, &visible_hostname);
         let limits = |bytes: u64| Limits {
@@ -224,11 +215,7 @@ impl Plan {
         Ok(Self {
             peers: peers.collect(),
             turns: Turns::default(),
-            ports: config
-                .ports
-                .iter()
-                .map(|port| PortPlan::new(port, config.collapsed_forwarding))
-                .collect(),
+            ports: config.ports.iter().map(PortPlan::new).collect(),
             limits: limits(config.request_header_max_size),
             reply_limits: limits(config.reply_header_max_size),
             timeouts: timeouts(&config),
@@ -247,6 +234,14 @@ impl Plan {
             rules,
             config,
         })
+    }
+}
+
+impl Plan {
+    /// Do requests that come in at `port` share one fetch (`collapsed_forwarding`)?
+    pub(crate) fn collapses(&self, port: &PortPlan) -> bool {
+        let asked = self.config.collapsed_forwarding;
+        asked.unwrap_or_else(|| port.accel().is_some())
     }
 }
 

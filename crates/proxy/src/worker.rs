@@ -1,16 +1,22 @@
 //! A worker: one thread, one current-thread runtime, its own listening sockets, connection pools and
 //! counters. All workers share the store, the name cache and the plan.
 
+//!
+//! | phase | moved on by |
+//! | --- | --- |
+//! | serve: obeys each new plan | an order without the worker: retire; [`Phase`] |
+//! | retire: takes no more connections, ends those there are after their next reply | the last connection's end |
+//! | drain: the same, and closes idle ones | the last connection's end; the end of the grace |
+
 use std::cell::{Cell, RefCell};
-use std::net::TcpListener;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use net::affinity::Affinity;
 use net::clock::Clock;
 use net::deadline::{TICK, Ticker};
 use net::dns::Resolver;
-use net::listener::accept::Pressure;
 use stats::{Cells, Counter, Gauge};
 use tokio::sync::{Notify, watch};
 use wire::value::date::DATE_BYTES;
@@ -18,26 +24,47 @@ use wire::value::date::DATE_BYTES;
 use crate::context::Context;
 use crate::flow::Store;
 use crate::hops::{Pool, peer::PROBE_SECS};
-use crate::listen::accept;
+use crate::listen::accept::Listening;
 use crate::listen::client::ClientIn;
 use crate::listen::http1::Scratch;
-use crate::log::LogHandle;
+use crate::log::AccessLog;
 use crate::plan::Plan;
 use crate::recycle::Recycle;
+
+pub use crate::listen::accept::Sockets;
 
 /// Idle hop connections kept by a worker: to one address, and in all.
 const IDLE_PER_HOP_MAX: usize = 256;
 const IDLE_MAX: usize = 4096;
 /// Idle hop connections are looked through this often.
 const SWEEP: Duration = Duration::from_secs(1);
+/// How long a worker that is about to end waits for a request that may be on its way.
+const LAST_LOOK: Duration = Duration::from_millis(100);
 
-/// What the program tells its workers.
+/// What the program tells its workers: all that a reload can change.
 #[derive(Debug, Clone)]
 pub struct Orders {
     /// The plan for transactions that begin now.
     pub plan: Arc<Plan>,
+    /// The access logs of that plan.
+    pub log: AccessLog,
+    /// The shared name cache.
+    pub resolver: Resolver,
+    /// Where to listen. Socket `n` of a port is for the member `n` of the crew, counted in a circle.
+    pub sockets: Sockets,
+    /// Who serves.
+    pub crew: Arc<[Member]>,
     /// What to do.
     pub phase: Phase,
+}
+
+/// A worker as its orders name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Member {
+    /// Never used again.
+    pub id: u64,
+    /// The core that it is to run on, from 0 (`cpu_affinity_map`).
+    pub core: Option<usize>,
 }
 
 /// What a worker is to do.
@@ -54,34 +81,32 @@ pub enum Phase {
 /// What a worker is made from.
 #[derive(Debug)]
 pub struct Setup {
-    /// Number of the worker, from 0.
-    pub worker: usize,
-    /// One socket for each `http_port`, in their order.
-    pub listeners: Vec<TcpListener>,
-    /// The plan, and what to do.
+    /// Who it is.
+    pub id: u64,
+    /// What to do.
     pub orders: watch::Receiver<Orders>,
     /// The shared cache.
     pub store: Arc<Store>,
-    /// The shared name cache.
-    pub resolver: Resolver,
     /// The program's clock.
     pub clock: Clock,
     /// This worker's counters.
     pub cells: Arc<Cells>,
-    /// Way to the access logs.
-    pub log: LogHandle,
 }
 
 /// A running worker.
 #[derive(Debug)]
 pub(crate) struct Worker {
+    id: u64,
     context: RefCell<Rc<Context>>,
     pub(crate) ticker: Ticker,
     /// Deadlines of connections that wait for a request: all expire when the worker drains.
     pub(crate) idle_ticker: Ticker,
     pub(crate) scratch: Recycle<Box<Scratch>>,
     pub(crate) cells: Arc<Cells>,
+    /// No reply keeps its connection open.
     draining: Rc<Cell<bool>>,
+    /// Connections between two requests have only [`LAST_LOOK`] left.
+    closing: Cell<bool>,
     connections: Cell<usize>,
     last_closed: Notify,
 }
@@ -90,69 +115,126 @@ pub(crate) struct Worker {
 ///
 /// # Errors
 ///
-/// A listening socket that can't be used.
+/// A listening socket that can't be used at the start.
 pub async fn run(setup: Setup) -> std::io::Result<()> {
-    let mut orders = setup.orders;
-    let ticker = Ticker::new(TICK, Some(setup.clock));
-    let idle_ticker = Ticker::new(TICK, None);
-    tokio::task::spawn_local(ticker.clone().run());
-    tokio::task::spawn_local(idle_ticker.clone().run());
-    let plan = Arc::clone(&orders.borrow_and_update().plan);
-    let pool = Pool::new(pool_options(&plan), &setup.cells);
-    tokio::task::spawn_local(pool.clone().tend());
-    let draining = Rc::new(Cell::new(false));
-    let context = Context {
-        plan,
-        store: setup.store,
-        clock: setup.clock,
-        ticker: ticker.clone(),
-        resolver: setup.resolver,
-        pool: Rc::new(pool),
-        cells: Arc::clone(&setup.cells),
-        log: Rc::new(setup.log),
-        buffers: Rc::default(),
-        heads: Rc::default(),
-        draining: Rc::clone(&draining),
-        date: Cell::new((0, [b' '; DATE_BYTES])),
-        rule_texts: RefCell::default(),
+    let mut orders = setup.orders.clone();
+    let now = orders.borrow_and_update().clone();
+    let worker = Worker::new(setup, &now);
+    let mut listening = Listening::default();
+    let mut affinity = Affinity::of_current_thread()?;
+    let Some(place) = worker.place(&now) else {
+        return Ok(());
     };
-    let worker = Rc::new(Worker {
-        context: RefCell::new(Rc::new(context)),
-        ticker,
-        idle_ticker,
-        scratch: Recycle::default(),
-        cells: setup.cells,
-        draining,
-        connections: Cell::new(0),
-        last_closed: Notify::new(),
-    });
-    let pressure = Pressure::default();
-    let mut accepting = Vec::new();
-    for (port, listener) in setup.listeners.into_iter().enumerate() {
-        let acceptor = accept::open(listener, &pressure, &worker.cells)?;
-        let task = accept::run(Rc::clone(&worker), acceptor, port);
-        accepting.push(tokio::task::spawn_local(task));
-    }
-    let probing = (setup.worker == 0).then(|| tokio::task::spawn_local(probe(Rc::clone(&worker))));
-    let grace = loop {
+    worker.listen(&mut listening, &now, place)?;
+    pin(&mut affinity, &now, place);
+    let probing = (place == 0).then(|| tokio::task::spawn_local(probe(Rc::clone(&worker))));
+    let leave = loop {
         if orders.changed().await.is_err() {
-            break Duration::ZERO;
+            break Leave::Drain(Duration::ZERO);
         }
         let now = orders.borrow_and_update().clone();
         match now.phase {
-            Phase::Serve => worker.reload(now.plan),
-            Phase::Drain(grace) => break grace,
-            Phase::Stop => break Duration::ZERO,
+            Phase::Serve => {}
+            Phase::Drain(grace) => break Leave::Drain(grace),
+            Phase::Stop => break Leave::Drain(Duration::ZERO),
         }
+        worker.obey(&now);
+        let Some(place) = worker.place(&now) else {
+            break Leave::Retire;
+        };
+        if let Err(error) = worker.listen(&mut listening, &now, place) {
+            tracing::error!("cannot listen: {error}");
+        }
+        pin(&mut affinity, &now, place);
     };
-    for task in accepting.iter().chain(&probing) {
-        task.abort();
+    worker.draining.set(true);
+    listening.close().await;
+    if let Some(probing) = probing {
+        probing.abort();
     }
-    worker.drain(grace, &mut orders).await;
+    let grace = match leave {
+        Leave::Drain(grace) => Some(grace),
+        Leave::Retire => worker.retire(&mut orders).await,
+    };
+    if let Some(grace) = grace {
+        worker.drain(grace, &mut orders).await;
+    }
     Ok(())
 }
 
+/// How a worker comes to its end.
+enum Leave {
+    Retire,
+    Drain(Duration),
+}
+
+fn pin(affinity: &mut Affinity, orders: &Orders, place: usize) {
+    let core = orders.crew.get(place).and_then(|member| member.core);
+    if let Err(error) = affinity.pin(core) {
+        let core = core.map_or(0, |core| core + 1);
+        tracing::error!("cpu_affinity_map: cannot use core {core}: {error}");
+    }
+}
+
 impl Worker {
+    fn new(setup: Setup, orders: &Orders) -> Rc<Self> {
+        let ticker = Ticker::new(TICK, Some(setup.clock));
+        let idle_ticker = Ticker::new(TICK, None);
+        tokio::task::spawn_local(ticker.clone().run());
+        tokio::task::spawn_local(idle_ticker.clone().run());
+        let pool = Pool::new(pool_options(&orders.plan), &setup.cells);
+        tokio::task::spawn_local(pool.clone().tend());
+        let draining = Rc::new(Cell::new(false));
+        let context = Context {
+            plan: Arc::clone(&orders.plan),
+            store: setup.store,
+            clock: setup.clock,
+            ticker: ticker.clone(),
+            resolver: orders.resolver.counting_in(&setup.cells),
+            pool: Rc::new(pool),
+            cells: Arc::clone(&setup.cells),
+            log: Rc::new(orders.log.handle(place(orders, setup.id).unwrap_or(0))),
+            buffers: Rc::default(),
+            heads: Rc::default(),
+            draining: Rc::clone(&draining),
+            date: Cell::new((0, [b' '; DATE_BYTES])),
+            rule_texts: RefCell::default(),
+        };
+        Rc::new(Self {
+            id: setup.id,
+            context: RefCell::new(Rc::new(context)),
+            ticker,
+            idle_ticker,
+            scratch: Recycle::default(),
+            cells: setup.cells,
+            draining,
+            closing: Cell::new(false),
+            connections: Cell::new(0),
+            last_closed: Notify::new(),
+        })
+    }
+
+    /// Our place in the crew, if we have one still.
+    fn place(&self, orders: &Orders) -> Option<usize> {
+        place(orders, self.id)
+    }
+
+    /// Listens where the orders say.
+    fn listen(
+        self: &Rc<Self>,
+        listening: &mut Listening,
+        orders: &Orders,
+        place: usize,
+    ) -> std::io::Result<()> {
+        let size = orders.crew.len();
+        let ports = orders.sockets.iter().enumerate();
+        let mine = ports.flat_map(|(port, sockets)| {
+            let mine = sockets.iter().skip(place).step_by(size);
+            mine.map(move |socket| (port, socket))
+        });
+        listening.arrange(self, &orders.plan, mine)
+    }
+
     /// The snapshot for a transaction that begins now.
     pub(crate) fn context(&self) -> Rc<Context> {
         Rc::clone(&self.context.borrow())
@@ -161,9 +243,11 @@ impl Worker {
     /// Waits for a request on an idle connection. `false`: it closed, waited too long, or is to
     /// close because the worker ends.
     pub(crate) async fn idle_wait(&self, input: &mut ClientIn, wait: Duration) -> bool {
-        if self.draining.get() {
-            return false;
-        }
+        let wait = if self.closing.get() {
+            wait.min(LAST_LOOK)
+        } else {
+            wait
+        };
         self.cells.up(Gauge::ClientConnectionsIdle);
         let ready = input.ready(wait).await;
         self.cells.down(Gauge::ClientConnectionsIdle);
@@ -177,18 +261,23 @@ impl Worker {
         OpenConnection(Rc::clone(self))
     }
 
-    /// Later transactions go by `plan`; all else stays.
-    fn reload(&self, plan: Arc<Plan>) {
+    /// Later transactions go by these orders; all else stays.
+    fn obey(&self, orders: &Orders) {
         let before = self.context();
+        // Any place will do for the few lines of a worker that has none.
+        let place = self.place(orders).unwrap_or(0);
+        before
+            .pool
+            .set_idle(orders.plan.config.server_idle_pconn_timeout);
         let context = Context {
-            plan,
+            plan: Arc::clone(&orders.plan),
             store: Arc::clone(&before.store),
             clock: before.clock,
             ticker: before.ticker.clone(),
-            resolver: before.resolver.clone(),
+            resolver: orders.resolver.counting_in(&before.cells),
             pool: Rc::clone(&before.pool),
             cells: Arc::clone(&before.cells),
-            log: Rc::clone(&before.log),
+            log: Rc::new(orders.log.handle(place)),
             buffers: Rc::clone(&before.buffers),
             heads: Rc::clone(&before.heads),
             draining: Rc::clone(&before.draining),
@@ -198,10 +287,29 @@ impl Worker {
         self.context.replace(Rc::new(context));
     }
 
+    /// Waits for the end of all connections. What they still ask for goes by the orders of the day.
+    /// Gives the grace when there is no more time.
+    async fn retire(&self, orders: &mut watch::Receiver<Orders>) -> Option<Duration> {
+        while self.connections.get() > 0 {
+            tokio::select! {
+                () = self.last_closed.notified() => {}
+                changed = orders.changed() => {
+                    let now = orders.borrow_and_update().clone();
+                    match now.phase {
+                        Phase::Serve if changed.is_ok() => self.obey(&now),
+                        Phase::Drain(grace) => return Some(grace),
+                        Phase::Serve | Phase::Stop => return Some(Duration::ZERO),
+                    }
+                }
+            }
+        }
+        None
+    }
+
     /// Closes idle connections, and waits for the others until `grace` is over or a second order
     /// comes.
     async fn drain(&self, grace: Duration, orders: &mut watch::Receiver<Orders>) {
-        self.draining.set(true);
+        self.closing.set(true);
         self.idle_ticker.expire_all();
         let over = tokio::time::sleep(grace);
         tokio::pin!(over);
@@ -235,6 +343,10 @@ impl Drop for OpenConnection {
             worker.last_closed.notify_one();
         }
     }
+}
+
+fn place(orders: &Orders, id: u64) -> Option<usize> {
+    orders.crew.iter().position(|member| member.id == id)
 }
 
 fn pool_options(plan: &Plan) -> net::pool::Options {

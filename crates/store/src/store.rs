@@ -21,8 +21,15 @@ const IN_USE_EVICTED_MAX: usize = 16;
 pub struct Store<M: Weigh> {
     index: Index<M>,
     options: Options,
-    memory_bytes_max: AtomicU64,
+    limits: Limits,
     counters: Arc<Counters>,
+}
+
+/// What may change while the store is in use. Begins as the options of the same names.
+struct Limits {
+    memory_bytes_max: AtomicU64,
+    object_bytes_max: AtomicU64,
+    join_bytes_max: AtomicU64,
 }
 
 impl<M: Weigh> Store<M> {
@@ -31,7 +38,11 @@ impl<M: Weigh> Store<M> {
     pub fn new(options: Options) -> Arc<Self> {
         Arc::new(Self {
             index: Index::new(options.policy),
-            memory_bytes_max: AtomicU64::new(options.memory_bytes_max),
+            limits: Limits {
+                memory_bytes_max: AtomicU64::new(options.memory_bytes_max),
+                object_bytes_max: AtomicU64::new(options.object_bytes_max),
+                join_bytes_max: AtomicU64::new(options.join_bytes_max),
+            },
             options,
             counters: Arc::default(),
         })
@@ -118,7 +129,7 @@ impl<M: Weigh> Store<M> {
         let counters = &self.counters;
         let mut usage = Usage {
             bytes: counters.bytes(),
-            bytes_max: self.memory_bytes_max.load(Relaxed),
+            bytes_max: self.memory_bytes_max(),
             objects_alive: counters.objects_alive.load(Relaxed),
             evictions: counters.evictions.load(Relaxed),
             variant_evictions: counters.variant_evictions.load(Relaxed),
@@ -135,16 +146,33 @@ impl<M: Weigh> Store<M> {
         usage
     }
 
-    /// The options it was made with; the memory limit may have changed since.
+    /// The options it was made with; [`Store::set_limits`] may have changed some since.
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// Changes the memory limit, and evicts what is then too much.
-    pub fn set_memory_bytes_max(&self, bytes: u64) {
-        self.memory_bytes_max.store(bytes, Relaxed);
+    /// Takes `memory_bytes_max`, `object_bytes_max` and `join_bytes_max` of these options, and evicts
+    /// what is then too much. What is larger than newcomers may be stays until its turn comes.
+    pub fn set_limits(&self, options: &Options) {
+        let limits = &self.limits;
+        let set = |limit: &AtomicU64, bytes| limit.store(bytes, Relaxed);
+        set(&limits.memory_bytes_max, options.memory_bytes_max);
+        set(&limits.object_bytes_max, options.object_bytes_max);
+        set(&limits.join_bytes_max, options.join_bytes_max);
         self.make_room();
+    }
+
+    fn memory_bytes_max(&self) -> u64 {
+        self.limits.memory_bytes_max.load(Relaxed)
+    }
+
+    pub(crate) fn object_bytes_max(&self) -> u64 {
+        self.limits.object_bytes_max.load(Relaxed)
+    }
+
+    pub(crate) fn join_bytes_max(&self) -> u64 {
+        self.limits.join_bytes_max.load(Relaxed)
     }
 
     pub(crate) fn counters(&self) -> &Counters {
@@ -168,7 +196,7 @@ impl<M: Weigh> Store<M> {
         length: Option<u64>,
         keep: Keep,
     ) -> (Arc<Object<M>>, Filler<M>) {
-        let too_large = length.is_some_and(|length| length > self.options.object_bytes_max);
+        let too_large = length.is_some_and(|length| length > self.object_bytes_max());
         let keep = if too_large { Keep::ShareOnly } else { keep };
         let fill = Fill::new(length, &self.counters);
         let object = Object::filling(key, meta, Arc::clone(&fill), &self.counters);
@@ -200,14 +228,12 @@ impl<M: Weigh> Store<M> {
     ///
     /// The eviction of an object in use frees nothing yet, and it will likely be asked for again, so some are spared.
     pub(crate) fn make_room(&self) -> bool {
-        if self.counters.bytes() <= self.memory_bytes_max.load(Relaxed) {
+        if self.counters.bytes() <= self.memory_bytes_max() {
             return true;
         }
         let mut spared = Vec::new();
         let mut in_use = 0;
-        while self.counters.bytes() > self.memory_bytes_max.load(Relaxed)
-            && in_use < IN_USE_EVICTED_MAX
-        {
+        while self.counters.bytes() > self.memory_bytes_max() && in_use < IN_USE_EVICTED_MAX {
             match self.index.evict(spared.len() < SPARED_MAX) {
                 Eviction::Evicted(removed) => {
                     self.counters
@@ -226,14 +252,14 @@ impl<M: Weigh> Store<M> {
         for object in &spared {
             self.index.unpark(object);
         }
-        self.counters.bytes() <= self.memory_bytes_max.load(Relaxed)
+        self.counters.bytes() <= self.memory_bytes_max()
     }
 
     /// Indexes a complete object, within the limits.
     fn link(&self, key: KeyRef<'_>, object: &Arc<Object<M>>) {
         let body_bytes = object.length().unwrap_or(u64::MAX);
-        let fits = body_bytes <= self.options.object_bytes_max
-            && object.held_bytes() <= self.memory_bytes_max.load(Relaxed);
+        let fits =
+            body_bytes <= self.object_bytes_max() && object.held_bytes() <= self.memory_bytes_max();
         if !fits || !self.make_room() {
             count(&self.counters.refusals);
             // What it supersedes is out of date all the same.

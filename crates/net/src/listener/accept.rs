@@ -35,6 +35,9 @@ const PAUSE_MAX: Duration = Duration::from_millis(200);
 const RESERVE_SHARE: u64 = 4;
 const RESERVE_MAX: u64 = 100;
 
+/// Connections taken at once from a listener that is given up.
+const WAITING_MAX: usize = 65_536;
+
 /// Takes the connections of one listening socket on one worker.
 #[derive(Debug)]
 pub struct Acceptor {
@@ -88,6 +91,18 @@ impl Acceptor {
                 self.wait_for_descriptors().await;
             }
             poll_fn(|cx| self.poll_batch(cx, batch)).await;
+        }
+    }
+
+    /// Adds the connections that wait already, before the listener is given up: what the kernel holds
+    /// when a socket closes, it resets. At most a queue's length of them.
+    pub fn take_waiting(&mut self, batch: &mut Vec<Stream>) {
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        while batch.len() < WAITING_MAX && !self.short {
+            let before = batch.len();
+            if self.poll_batch(&mut cx, batch).is_pending() || batch.len() == before {
+                return;
+            }
         }
     }
 

@@ -37,13 +37,12 @@ impl Known {
 }
 
 /// What the rules may see of a request.
-pub(crate) fn facts<'f>(cx: &'f Context, received: &Received<'f>, known: &'f Known) -> Facts<'f> {
+pub(crate) fn facts<'f>(received: &Received<'f>, known: &'f Known) -> Facts<'f> {
     let connection = received.connection;
-    let port = cx.plan.ports.get(connection.port);
     let mut facts = Facts::new(
         connection.client,
         connection.local,
-        port.map_or("", |port| port.name.as_str()),
+        &connection.port.name,
         &received.head.method,
         received.target,
         &received.head.fields,
@@ -108,7 +107,7 @@ pub(crate) fn admit_reply(
         return Ok(());
     }
     let known = Known::default();
-    let mut facts = facts(cx, received, &known);
+    let mut facts = facts(received, &known);
     facts.reply = Some(ReplyFacts {
         status: reply.status,
         fields: &reply.fields,
@@ -133,7 +132,7 @@ pub(crate) fn allows(cx: &Context, list: List, received: &Received<'_>) -> bool 
         return always;
     }
     let known = Known::default();
-    let facts = facts(cx, received, &known);
+    let facts = facts(received, &known);
     cx.plan.rules.check(list, &facts).is_allow()
 }
 
@@ -148,7 +147,7 @@ pub(crate) fn logs(cx: &Context, log: usize, received: &Received<'_>, status: u1
         names: true,
         ..Known::default()
     };
-    let mut facts = facts(cx, received, &known);
+    let mut facts = facts(received, &known);
     facts.reply = Some(ReplyFacts {
         status,
         fields: &NO_FIELDS,
@@ -159,7 +158,7 @@ pub(crate) fn logs(cx: &Context, log: usize, received: &Received<'_>, status: u1
 /// Asks a list; `Err` holds the words for the rule that denied.
 async fn check(cx: &Context, list: List, received: &Received<'_>) -> Result<(), Option<Arc<str>>> {
     let known = Known::default();
-    match cx.plan.rules.check(list, &facts(cx, received, &known)) {
+    match cx.plan.rules.check(list, &facts(received, &known)) {
         Answer::Allow(_) => Ok(()),
         Answer::Deny(rule) => Err(describe(cx, list, rule)),
         Answer::Ask(question) => Box::pin(learn(cx, list, received, known, question)).await,
@@ -182,7 +181,7 @@ async fn learn(
             }
             Question::DestinationName | Question::ClientName => known.names = true,
         }
-        match cx.plan.rules.check(list, &facts(cx, received, &known)) {
+        match cx.plan.rules.check(list, &facts(received, &known)) {
             Answer::Allow(_) => return Ok(()),
             Answer::Deny(rule) => return Err(describe(cx, list, rule)),
             Answer::Ask(next) => question = next,

@@ -39,7 +39,7 @@ pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record)
         cx.cells.count(Counter::Passes);
         return Lookup::Pass;
     }
-    let fields = effective_fields(cx, received);
+    let fields = effective_fields(received);
     let key = KeyRef::new(received.target.url());
     let Some(object) = cx.store.find(key, |meta| meta.vary.matches(&head.fields)) else {
         return if only_if_cached(fields) {
@@ -78,12 +78,10 @@ pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record)
 }
 
 /// What the client says to caches, unless the port says to ignore it (`ignore-cc`).
-fn effective_fields<'f>(cx: &Context, received: &Received<'f>) -> &'f Fields {
+fn effective_fields<'f>(received: &Received<'f>) -> &'f Fields {
     static NOTHING: Fields = Fields::new();
-    let port = cx.plan.ports.get(received.connection.port);
-    let ignored = port
-        .and_then(|port| port.accel())
-        .is_some_and(|accel| accel.ignore_cc);
+    let accel = received.connection.port.accel();
+    let ignored = accel.is_some_and(|accel| accel.ignore_cc);
     if ignored {
         &NOTHING
     } else {
@@ -111,9 +109,8 @@ fn start(cx: &Context, received: &Received<'_>, key: KeyRef<'_>) -> Lookup {
     if received.head.method == Method::HEAD || fields.has(FieldId::Range) {
         return Lookup::Pass; // their responses are not whole
     }
-    let port = cx.plan.ports.get(received.connection.port);
     // A request that was here before would wait for itself.
-    let collapse = port.is_some_and(|port| port.collapse)
+    let collapse = cx.plan.collapses(&received.connection.port)
         && !cx.is_loop(received)
         && !has_conditions(fields)
         && !fields.has(FieldId::Authorization)

@@ -149,5 +149,5 @@ fn outgoing(cx: &Context, asked: Option<&Received<'_>>, ipv6: bool) -> Option<Ip
     let known = Known::default();
     cx.plan
         .rules
-        .outgoing_address(&access::facts(cx, asked?, &known), ipv6)
+        .outgoing_address(&access::facts(asked?, &known), ipv6)
 }

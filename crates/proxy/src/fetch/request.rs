@@ -123,7 +123,7 @@ fn sign(cx: &Context, received: &Received<'_>, fields: &mut Fields) {
     forward_client(fields, plan.config.forwarded_for, client);
     if !plan.rules.request_fields.is_noop() {
         let known = Known::default();
-        let facts = access::facts(cx, received, &known);
+        let facts = access::facts(received, &known);
         let expand = |text: &str, out: &mut Vec<u8>| out.extend_from_slice(text.as_bytes());
         plan.rules
             .request_fields

@@ -20,13 +20,26 @@ pub(crate) struct Peer {
     pub(crate) config: config::peer::Peer,
     pub(crate) credentials: Option<Box<[u8]>>,
     pub(crate) passes_login: bool,
+    health: Arc<Health>,
+}
+
+/// How a peer is: kept over a reload, whatever else changes about it.
+#[derive(Debug, Default)]
+struct Health {
     dead: AtomicBool,
     failures: AtomicU32,
     open: AtomicU32,
 }
 
 impl Peer {
-    pub(crate) fn new(config: config::peer::Peer) -> Self {
+    /// The peer of this line. One of `before` at the same address is as well as it was.
+    pub(crate) fn new(config: config::peer::Peer, before: &[Arc<Self>]) -> Self {
+        let known = before.iter().find(|known| {
+            let known = &known.config;
+            (&known.name, &known.host, known.http_port)
+                == (&config.name, &config.host, config.http_port)
+        });
+        let health = known.map(|known| Arc::clone(&known.health));
         let login = &config.options.login;
         let credentials = match login {
             PeerLogin::Basic(pair) => Some(basic(pair)),
@@ -41,54 +54,53 @@ impl Peer {
             config,
             credentials,
             passes_login,
-            dead: AtomicBool::new(false),
-            failures: AtomicU32::new(0),
-            open: AtomicU32::new(0),
+            health: health.unwrap_or_default(),
         }
     }
 
     /// May it be chosen?
     pub(crate) fn is_up(&self) -> bool {
-        !self.dead.load(Ordering::Relaxed)
+        !self.health.dead.load(Ordering::Relaxed)
     }
 
     /// Connections in use.
     pub(crate) fn open(&self) -> u32 {
-        self.open.load(Ordering::Relaxed)
+        self.health.open.load(Ordering::Relaxed)
     }
 
     /// A connect failed.
     pub(crate) fn failed(&self) {
         let failures = self
+            .health
             .failures
             .fetch_add(1, Ordering::Relaxed)
             .saturating_add(1);
         let limit = self.config.options.connect_fail_limit.max(1);
-        if failures >= limit && !self.dead.swap(true, Ordering::Relaxed) {
+        if failures >= limit && !self.health.dead.swap(true, Ordering::Relaxed) {
             tracing::warn!("Detected DEAD Parent: {}", self.config.name);
         }
     }
 
     /// It answered.
     pub(crate) fn worked(&self) {
-        if self.failures.load(Ordering::Relaxed) != 0 {
-            self.failures.store(0, Ordering::Relaxed);
-            if self.dead.swap(false, Ordering::Relaxed) {
+        if self.health.failures.load(Ordering::Relaxed) != 0 {
+            self.health.failures.store(0, Ordering::Relaxed);
+            if self.health.dead.swap(false, Ordering::Relaxed) {
                 tracing::warn!("Detected REVIVED Parent: {}", self.config.name);
             }
         }
     }
 
     /// Counts a connection until the guard is dropped.
-    pub(crate) fn open_one(self: &Arc<Self>) -> OpenPeer {
-        self.open.fetch_add(1, Ordering::Relaxed);
-        OpenPeer(Arc::clone(self))
+    pub(crate) fn open_one(&self) -> OpenPeer {
+        self.health.open.fetch_add(1, Ordering::Relaxed);
+        OpenPeer(Arc::clone(&self.health))
     }
 }
 
 /// A connection in use.
 #[derive(Debug)]
-pub(crate) struct OpenPeer(Arc<Peer>);
+pub(crate) struct OpenPeer(Arc<Health>);
 
 impl Drop for OpenPeer {
     fn drop(&mut self) {
@@ -111,7 +123,17 @@ mod tests {
             "http_port 1\ncache_peer 127.0.0.1 parent 80 0 no-query originserver connect-fail-limit={limit} login=a:b\n"
         );
         let config = config::parse(&text, "test").unwrap();
-        Peer::new(config.peers.into_iter().next().unwrap())
+        Peer::new(config.peers.into_iter().next().unwrap(), &[])
+    }
+
+    #[test]
+    fn a_peer_at_the_same_address_keeps_its_health() {
+        let before = [Arc::new(peer(1))];
+        before[0].failed();
+        assert!(!Peer::new(peer(5).config, &before).is_up());
+        let mut moved = peer(1).config;
+        moved.http_port = 81;
+        assert!(Peer::new(moved, &before).is_up());
     }
 
     #[test]

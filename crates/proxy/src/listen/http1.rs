@@ -27,7 +27,7 @@ use crate::listen::target::resolve;
 use crate::record::Record;
 use crate::recycle::Recyclable;
 use crate::transaction;
-use crate::worker::Worker;
+use crate::worker::{OpenConnection, Worker};
 
 /// Buffers of a connection that is serving. Idle connections hold none: these go round in the
 /// worker's pool.
@@ -63,7 +63,12 @@ enum HeadRead {
 }
 
 /// Serves one client connection to its end.
-pub(crate) async fn serve_connection(worker: Rc<Worker>, stream: Stream, connection: Connection) {
+pub(crate) async fn serve_connection(
+    worker: Rc<Worker>,
+    stream: Stream,
+    connection: Connection,
+    _open: OpenConnection,
+) {
     let (read, write) = split(stream);
     let mut input = ClientIn::new(
         read,
@@ -72,7 +77,6 @@ pub(crate) async fn serve_connection(worker: Rc<Worker>, stream: Stream, connect
     );
     let mut output = ClientOut::new(write, worker.ticker.deadline());
     let mut record = Record::new(connection.client);
-    let _open = worker.count_connection();
     let lifetime = worker.ticker.deadline();
     lifetime.set(worker.context().plan.timeouts.client_lifetime);
     let mut first = true;

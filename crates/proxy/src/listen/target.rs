@@ -26,10 +26,7 @@ pub(crate) fn resolve(
     })?;
     let raw = head.target();
     let whitespace = plan.uri_whitespace;
-    let port = plan
-        .ports
-        .get(connection.port)
-        .ok_or_else(|| Failure::client(FailureKind::InvalidReq, "unknown port"))?;
+    let port = &*connection.port;
     let resolved = match Form::of(&head.method, raw) {
         // A tunnel would carry unread bytes to the accelerator's origins.
         Ok(Form::Authority { .. }) if port.accel().is_some() => {

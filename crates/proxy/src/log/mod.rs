@@ -11,7 +11,7 @@ mod writer;
 
 pub use line::Format;
 pub use output::{OpenError, Place, rename_away};
-pub use writer::{AccessLog, LogHandle, Options, Spec};
+pub use writer::{AccessLog, LogHandle, Options, RetiredLog, Spec};
 
 use crate::record::Record;
 

@@ -106,14 +106,26 @@ impl Output {
 
     /// Renames the file away, if old ones are kept, and opens it anew.
     pub(super) fn rotate(&mut self) {
-        let Place::File(path) = &self.place else {
-            return;
-        };
-        // `/dev/null` and named pipes must stay where they are.
-        if fs::metadata(path).is_ok_and(|data| !data.is_file()) {
+        if let Some(path) = self.path() {
+            rename_away(path, self.rotate);
+            self.reopen();
+        }
+    }
+
+    /// The file; `/dev/null` and named pipes must stay where they are.
+    fn path(&self) -> Option<&Path> {
+        match &self.place {
+            Place::File(path) if fs::metadata(path).is_ok_and(|data| !data.is_file()) => None,
+            Place::File(path) => Some(path),
+            Place::Stdout | Place::Stderr => None,
+        }
+    }
+
+    /// Opens the file anew.
+    pub(super) fn reopen(&mut self) {
+        if self.path().is_none() {
             return;
         }
-        rename_away(path, self.rotate);
         match open(&self.place) {
             Ok(file) => self.file = file,
             Err(error) => tracing::error!("access log {}: {error}; kept as it was", self.place),

@@ -11,7 +11,7 @@
 //! A buffer is bounded: beyond that, lines are dropped and counted, and no worker waits.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ pub struct Spec {
 /// What all access logs share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Worker threads; each gets its own buffers.
+    /// Worker threads; each gets its own buffers. Should there be more one day, they share them.
     pub workers: usize,
     /// Old files kept on rotation (`logfile_rotate`); 0 only opens the file anew.
     pub rotate: u32,
@@ -100,7 +100,16 @@ impl AccessLog {
 
     /// The handle of a worker, counted from 0.
     pub fn handle(&self, worker: usize) -> LogHandle {
-        LogHandle(self.0.clone().map(|door| Desk { door, worker }))
+        LogHandle(self.0.clone().map(|door| Desk {
+            worker: worker % door.0.workers,
+            door,
+        }))
+    }
+
+    /// Becomes a log that others have taken the place of: it is held only by the transactions that
+    /// still run, and ends with the last of them.
+    pub fn retire(self) -> RetiredLog {
+        RetiredLog(self.0.as_ref().map(Arc::downgrade).unwrap_or_default())
     }
 
     /// Is there a log at all?
@@ -110,8 +119,12 @@ impl AccessLog {
 
     /// Rotates all logs, after what was logged so far; doesn't wait for it.
     pub fn rotate(&self) {
+        self.renew(Renewal::Rotate);
+    }
+
+    fn renew(&self, renewal: Renewal) {
         if let Some(door) = &self.0 {
-            door.0.order(|orders| orders.rotate = true);
+            door.0.order(|orders| orders.renewal = Some(renewal));
         }
     }
 
@@ -140,6 +153,34 @@ impl AccessLog {
             .as_ref()
             .map_or(0, |door| door.0.dropped.load(Ordering::Relaxed))
     }
+}
+
+/// See [`AccessLog::retire`].
+#[derive(Debug)]
+pub struct RetiredLog(Weak<Door>);
+
+impl RetiredLog {
+    /// Opens its files anew, since another log has renamed them. `false`: it has ended.
+    pub fn reopen(&self) -> bool {
+        let log = self.0.upgrade();
+        let lives = log.is_some();
+        AccessLog(log).renew(Renewal::Reopen);
+        lives
+    }
+
+    /// As [`AccessLog::close`].
+    pub fn close(&self, grace: Duration) -> bool {
+        AccessLog(self.0.upgrade()).close(grace)
+    }
+}
+
+/// How files are opened anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Renewal {
+    /// After the old ones were renamed away.
+    Rotate,
+    /// As they are.
+    Reopen,
 }
 
 /// A worker's way to the access logs.
@@ -211,6 +252,7 @@ struct Log {
 #[derive(Debug)]
 struct Shared {
     logs: Vec<Log>,
+    workers: usize,
     outputs: usize,
     /// One per worker and output: `worker * outputs + output`.
     buffers: Vec<Buffer>,
@@ -236,7 +278,7 @@ struct Lines {
 
 #[derive(Debug, Default)]
 struct Orders {
-    rotate: bool,
+    renewal: Option<Renewal>,
     stop: bool,
     ended: bool,
     flush_wanted: u64,
@@ -245,7 +287,7 @@ struct Orders {
 
 impl Orders {
     const fn any(&self) -> bool {
-        self.rotate || self.stop || self.flush_wanted > self.flush_done
+        self.renewal.is_some() || self.stop || self.flush_wanted > self.flush_done
     }
 }
 
@@ -259,9 +301,11 @@ impl Shared {
                 clock: LocalTime::new(zone.clone()),
             }))
         };
-        let count = options.workers.max(1) * outputs;
+        let workers = options.workers.max(1);
+        let count = workers * outputs;
         Self {
             logs,
+            workers,
             outputs,
             buffers: std::iter::repeat_with(buffer).take(count).collect(),
             strip_query: options.strip_query_terms,
@@ -319,14 +363,17 @@ impl Shared {
             self.bell.wait();
             self.gather();
             self.bell.silence();
-            let (rotate, stop, flush) = {
+            let (renewal, stop, flush) = {
                 let mut orders = locked(&self.orders);
-                let rotate = std::mem::take(&mut orders.rotate);
-                (rotate, orders.stop, orders.flush_wanted)
+                (orders.renewal.take(), orders.stop, orders.flush_wanted)
             };
             self.sweep(&mut lanes, &mut spare);
-            if rotate {
-                lanes.iter_mut().for_each(|lane| lane.output.rotate());
+            for lane in &mut lanes {
+                match renewal {
+                    Some(Renewal::Rotate) => lane.output.rotate(),
+                    Some(Renewal::Reopen) => lane.output.reopen(),
+                    None => {}
+                }
             }
             let mut orders = locked(&self.orders);
             orders.flush_done = flush;

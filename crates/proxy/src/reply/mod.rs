@@ -87,7 +87,7 @@ fn rewrite(cx: &Context, received: &Received<'_>, head: &mut ResponseHead) {
         return;
     }
     let known = access::Known::default();
-    let mut facts = access::facts(cx, received, &known);
+    let mut facts = access::facts(received, &known);
     let status = head.status;
     let fields = head.fields.clone();
     facts.reply = Some(ReplyFacts {

@@ -337,8 +337,8 @@ impl<M: Weigh> Filler<M> {
     /// Keeps the limits after growth.
     fn settle(&mut self) {
         let roomy = self.store.make_room();
-        let options = self.store.options();
-        if self.keep == Keep::Store && (!roomy || self.received() > options.object_bytes_max) {
+        let too_large = self.received() > self.store.object_bytes_max();
+        if self.keep == Keep::Store && (!roomy || too_large) {
             self.keep = Keep::ShareOnly;
             count(&self.store.counters().refusals);
         }
@@ -364,7 +364,7 @@ impl<M: Weigh> Filler<M> {
         let narrow = options.gap_bytes_max.saturating_mul(2);
         match self.pressed {
             Some(span) => span.saturating_add(narrow),
-            None => options.join_bytes_max.max(narrow),
+            None => self.store.join_bytes_max().max(narrow),
         }
     }
 }

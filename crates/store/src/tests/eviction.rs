@@ -232,16 +232,23 @@ fn an_object_larger_than_memory_evicts_nothing() {
     assert_eq!(held(&store), HashSet::from([1]));
 }
 
+fn memory(memory_bytes_max: u64) -> Options {
+    Options {
+        memory_bytes_max,
+        ..Options::default()
+    }
+}
+
 #[test]
 fn the_memory_limit_changes_live() {
     let store = room_for(Policy::Lru, 10);
     for number in 0..10 {
         put(&store, number, 86);
     }
-    store.set_memory_bytes_max(300);
+    store.set_limits(&memory(300));
     assert_eq!(held(&store), HashSet::from([7, 8, 9]));
     assert_eq!((store.usage().bytes, store.usage().bytes_max), (300, 300));
-    store.set_memory_bytes_max(1_000);
+    store.set_limits(&memory(1_000));
     put(&store, 10, 86);
     assert_eq!(held(&store).len(), 4);
 }

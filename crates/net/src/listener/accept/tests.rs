@@ -3,11 +3,12 @@
 use tokio::net::TcpStream as Client;
 
 use super::*;
-use crate::listener::{BindOptions, bind};
+use crate::listener::{BindOptions, bind_group};
 use crate::testing::{loopback, on_worker};
 
 fn acceptor(cells: &Arc<Cells>, pressure: &Pressure) -> Acceptor {
-    let listener = bind(loopback(), &BindOptions::default()).unwrap();
+    let mut group = bind_group(loopback(), 1, &BindOptions::default()).unwrap();
+    let listener = group.remove(0);
     Acceptor::new(listener, pressure, cells).unwrap()
 }
 
