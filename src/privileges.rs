@@ -1,6 +1,7 @@
 //! Gives up root's rights, for good, once the ports are bound.
 
 use std::fs::File;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
@@ -45,6 +46,20 @@ pub(crate) fn give_up(config: &Config) -> anyhow::Result<()> {
         inheritable: CapabilitySet::empty(),
     };
     set_capabilities(None, kept).context("cannot give up root's rights")
+}
+
+/// Gives a socket to the user that we become: only sockets of one user may share a port, and a reload
+/// may add some.
+pub(crate) fn hand_over(config: &Config, socket: &impl AsFd) {
+    if !Uid::effective().is_root() {
+        return;
+    }
+    if let Ok(user) = user(config.cache_effective_user.as_deref()) {
+        let uid = rustix::process::Uid::from_raw(user.uid.as_raw());
+        if let Err(error) = rustix::fs::fchown(socket, Some(uid), None) {
+            tracing::debug!("a socket stays root's: {error}");
+        }
+    }
 }
 
 /// Makes a log file while we may still write anywhere, and gives it to the user that we become, so

@@ -26,8 +26,13 @@ pub(crate) fn run(running: &mut Running) {
     match take_effect(running) {
         Ok(()) => tracing::info!("Reconfigured."),
         Err(error) => {
-            for line in format!("{error:#}").lines() {
-                tracing::error!("{line}");
+            match error.downcast::<Problems>() {
+                Ok(Problems(problems)) => {
+                    for problem in problems {
+                        tracing::error!("{problem}");
+                    }
+                }
+                Err(error) => tracing::error!("{error:#}"),
             }
             tracing::error!("the configuration stays as it was");
         }

@@ -71,6 +71,9 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
     for path in log_files(&config) {
         privileges::prepare(&config, path);
     }
+    for socket in opened.ports.sockets().iter().flatten() {
+        privileges::hand_over(&config, socket);
+    }
     let files = store::Files::in_large_pages();
     privileges::give_up(&config)?;
     let cache_log = CacheLog::open(&config, args, built_in);

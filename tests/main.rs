@@ -28,6 +28,7 @@ mod logs;
 mod panics;
 mod peers;
 mod program;
+mod reload;
 mod reuse;
 mod timeouts;
 mod tunnel;

@@ -118,15 +118,17 @@ pub(crate) struct Worker {
 /// A listening socket that can't be used at the start.
 pub async fn run(setup: Setup) -> std::io::Result<()> {
     let mut orders = setup.orders.clone();
-    let now = orders.borrow_and_update().clone();
-    let worker = Worker::new(setup, &now);
+    let first = orders.borrow_and_update().clone();
+    let worker = Worker::new(setup, &first);
     let mut listening = Listening::default();
     let mut affinity = Affinity::of_current_thread()?;
-    let Some(place) = worker.place(&now) else {
+    let Some(place) = worker.place(&first) else {
         return Ok(());
     };
-    worker.listen(&mut listening, &now, place)?;
-    pin(&mut affinity, &now, place);
+    worker.listen(&mut listening, &first, place)?;
+    pin(&mut affinity, &first, place);
+    // Orders hold a plan and sockets: they are let go as soon as they are obeyed.
+    drop(first);
     let probing = (place == 0).then(|| tokio::task::spawn_local(probe(Rc::clone(&worker))));
     let leave = loop {
         if orders.changed().await.is_err() {
@@ -148,7 +150,7 @@ pub async fn run(setup: Setup) -> std::io::Result<()> {
         pin(&mut affinity, &now, place);
     };
     worker.draining.set(true);
-    listening.close().await;
+    listening.close(matches!(leave, Leave::Drain(_))).await;
     if let Some(probing) = probing {
         probing.abort();
     }
@@ -232,7 +234,7 @@ impl Worker {
             let mine = sockets.iter().skip(place).step_by(size);
             mine.map(move |socket| (port, socket))
         });
-        listening.arrange(self, &orders.plan, mine)
+        listening.arrange(self, &orders.plan, &orders.sockets, mine)
     }
 
     /// The snapshot for a transaction that begins now.

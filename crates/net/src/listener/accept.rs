@@ -19,6 +19,7 @@ use std::time::Duration;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use rustix::process::Resource;
+use socket2::SockRef;
 use stats::{Cells, Counter, Gauge};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -104,6 +105,12 @@ impl Acceptor {
                 return;
             }
         }
+    }
+
+    /// Ends the listening itself, whoever else holds the socket.
+    pub fn shut(&self) {
+        // It fails only where nobody listens any more.
+        drop(SockRef::from(&self.listener).shutdown(std::net::Shutdown::Both));
     }
 
     /// Ready with something new in the batch, or `short`.

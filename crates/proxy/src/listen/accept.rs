@@ -1,7 +1,7 @@
 //! The listening sockets of a worker: takes connections from each and gives every one a task. A reload
 //! opens new sockets, closes others, and leaves alone what stays.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::TcpListener;
 use std::rc::Rc;
@@ -32,13 +32,21 @@ pub(crate) struct Listening {
 struct Open {
     socket: Arc<TcpListener>,
     port: Rc<RefCell<Rc<PortPlan>>>,
-    closing: Rc<Notify>,
+    closing: Rc<Closing>,
     task: JoinHandle<()>,
 }
 
+/// What ends a task that accepts.
+#[derive(Debug, Default)]
+struct Closing {
+    asked: Notify,
+    /// The socket goes to nobody else: it is shut.
+    for_good: Cell<bool>,
+}
+
 impl Listening {
-    /// Listens at exactly these sockets, each with the index of its port: opens those that are new
-    /// and closes those that are gone.
+    /// Listens at exactly `mine`, each with the index of its port: opens those that are new and closes
+    /// those that are gone; for good, unless they are among `all` and so another worker's.
     ///
     /// # Errors
     ///
@@ -47,11 +55,12 @@ impl Listening {
         &mut self,
         worker: &Rc<Worker>,
         plan: &Plan,
-        sockets: impl Iterator<Item = (usize, &'s Arc<TcpListener>)>,
+        all: &Sockets,
+        mine: impl Iterator<Item = (usize, &'s Arc<TcpListener>)>,
     ) -> io::Result<()> {
         let mut outcome = Ok(());
         let mut before = std::mem::take(&mut self.open);
-        for (port, socket) in sockets {
+        for (port, socket) in mine {
             let Some(port) = plan.ports.get(port) else {
                 continue;
             };
@@ -72,15 +81,17 @@ impl Listening {
             }
         }
         for gone in before {
-            gone.closing.notify_one();
+            let mut others = all.iter().flatten();
+            let goes_on = others.any(|socket| Arc::ptr_eq(socket, &gone.socket));
+            gone.ask_to_close(!goes_on);
         }
         outcome
     }
 
-    /// Takes what waits, and listens no more.
-    pub(crate) async fn close(self) {
+    /// Takes what waits, and listens no more. `for_good`: nor does anybody else.
+    pub(crate) async fn close(self, for_good: bool) {
         for open in &self.open {
-            open.closing.notify_one();
+            open.ask_to_close(for_good);
         }
         for open in self.open {
             // A task that panicked has closed its socket too.
@@ -96,7 +107,7 @@ impl Listening {
     ) -> io::Result<Open> {
         let acceptor = Acceptor::new(socket.try_clone()?, &self.pressure, &worker.cells)?;
         let port = Rc::new(RefCell::new(port));
-        let closing = Rc::default();
+        let closing = Rc::<Closing>::default();
         let task = run(
             Rc::clone(worker),
             acceptor,
@@ -112,20 +123,30 @@ impl Listening {
     }
 }
 
+impl Open {
+    fn ask_to_close(&self, for_good: bool) {
+        self.closing.for_good.set(for_good);
+        self.closing.asked.notify_one();
+    }
+}
+
 /// Accepts until it is told to close.
 async fn run(
     worker: Rc<Worker>,
     mut acceptor: Acceptor,
     port: Rc<RefCell<Rc<PortPlan>>>,
-    closing: Rc<Notify>,
+    closing: Rc<Closing>,
 ) {
     let mut batch = Vec::new();
     let mut open = true;
     while open {
         tokio::select! {
             biased;
-            () = closing.notified() => {
+            () = closing.asked.notified() => {
                 acceptor.take_waiting(&mut batch);
+                if closing.for_good.get() {
+                    acceptor.shut();
+                }
                 open = false;
             }
             () = acceptor.accept(&mut batch) => {}
