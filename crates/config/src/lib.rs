@@ -1,6 +1,6 @@
 //! squid.conf ⇄ [`Config`]: the language, one table of every directive, and what
 //! each line means. Used by `rules`, `proxy` and the program. Reads the files that
-//! are named, and does no other I/O.
+//! are named and runs the command of `-f !command`, and does no other I/O.
 
 pub mod directives;
 mod event;
@@ -54,7 +54,7 @@ pub fn load_telling(
 /// # Errors
 /// As [`load`].
 pub fn parse(text: &str, name: &str) -> Result<Config, Problems> {
-    read::text(text, name, text::walk::Files::Disk)
+    read::text(text, name, text::source::Files::Disk)
 }
 
 /// What holds when there is no configuration file: Squid's stock rules on 127.0.0.1:3128.
@@ -66,5 +66,5 @@ pub fn built_in() -> Config {
 /// Parses anything, without touching a file. For fuzzers and properties.
 pub fn fuzz(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    drop(read::text(&text, "fuzz", text::walk::Files::Missing));
+    drop(read::text(&text, "fuzz", text::source::Files::Missing));
 }

@@ -2,6 +2,7 @@
 //! program prints them; the texts are Squid's where tools look for them.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A line of a configuration file.
@@ -45,11 +46,42 @@ pub struct Problem {
     pub message: String,
     /// What to do about it: a sentence, or empty.
     pub hint: String,
-    /// The line as written, macros expanded.
+    /// The line as written, macros expanded; of a long one, the beginning.
     pub text: String,
+    /// The word at fault, in bytes of `text`; `None` when the line is the whole of it.
+    pub mark: Option<Range<usize>>,
 }
 
+/// Characters of a line, or of a message, that a problem repeats.
+const TEXT_CHARS_MAX: usize = 1_000;
+
+/// Directives that the language itself has; Squid doesn't call their lines bungled.
+const OF_THE_LANGUAGE: [&str; 4] = ["include", "if", "else", "endif"];
+
 impl Problem {
+    /// A problem of the line `text`, at the word of these bytes, without a remedy.
+    #[must_use]
+    pub fn new(
+        severity: Severity,
+        place: &Place,
+        text: &str,
+        mark: Range<usize>,
+        message: &str,
+    ) -> Self {
+        let directive = text.split([' ', '\t']).next().unwrap_or_default();
+        let text = shortened(text);
+        let mark = mark.start..mark.end.min(text.len());
+        Self {
+            severity,
+            place: place.clone(),
+            directive: shortened(directive),
+            message: shortened(message),
+            hint: String::new(),
+            mark: (!mark.is_empty()).then_some(mark),
+            text,
+        }
+    }
+
     /// The same problem with a remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -76,12 +108,11 @@ impl fmt::Display for Problem {
         let Place { file, line } = place;
         match self.severity {
             Severity::Fatal if self.directive.is_empty() => write!(f, "FATAL: {message}")?,
-            // Squid doesn't call a file it can't find bungled.
-            Severity::Fatal if self.directive == "include" => {
+            Severity::Fatal if OF_THE_LANGUAGE.contains(&&*self.directive) => {
                 write!(f, "FATAL: {message} [{place}]")?;
             }
             Severity::Fatal => write!(f, "FATAL: Bungled {place}: {text}\n  {message}")?,
-            Severity::Unrecognized => write!(f, "ERROR: {file}:{line} {message}")?,
+            Severity::Unrecognized => write!(f, "ERROR: {file}({line}): {message}")?,
             Severity::Error => write!(f, "ERROR: {message} [{place}]")?,
             Severity::Warning => write!(f, "WARNING: {message} [{place}]")?,
         }
@@ -95,6 +126,11 @@ impl fmt::Display for Problem {
         }
         Ok(())
     }
+}
+
+/// The text, or as much of it as a problem repeats.
+pub(crate) fn shortened(text: &str) -> String {
+    text.chars().take(TEXT_CHARS_MAX).collect()
 }
 
 /// Everything found in a configuration that can't be used, in the order of its lines.

@@ -3,18 +3,21 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
 
 use crate::directives::acl::Acls;
 use crate::directives::{self, Row, Status};
 use crate::event::{Event, Options};
 use crate::model::Config;
-use crate::problem::{Place, Problem, Problems, Severity};
-use crate::text::line::{Line, shortened};
-use crate::text::walk::{Files, Found, Walk};
+use crate::problem::{Place, Problem, Problems, Severity, shortened};
+use crate::text::line::Line;
+use crate::text::source::Files;
+use crate::text::walk::{Found, Walk};
 
 /// Problems after which no neighbour of a misspelt name is looked for.
 const SUGGESTIONS_MAX: usize = 200;
+
+/// Problems of a configuration that are kept: a file of something else may have one per line.
+const PROBLEMS_MAX: usize = 100_000;
 
 /// A configuration in the making, and what readers of later lines need to know of earlier ones.
 pub(crate) struct Draft {
@@ -101,13 +104,23 @@ impl<'t> Reading<'t> {
             return;
         };
         let outcome = self.draft.read(row, &mut line);
-        let stop = outcome.err().map(|problem| *problem);
+        let stop = line.fault.or(outcome.err()).map(|problem| *problem);
         for problem in line.findings.into_iter().chain(stop) {
             self.problem(problem);
         }
     }
 
-    fn problem(&mut self, problem: Problem) {
+    /// After too many, only the first that stops is told, as one that stands for all.
+    fn problem(&mut self, mut problem: Problem) {
+        if self.problems.len() >= PROBLEMS_MAX {
+            if self.problems.len() > PROBLEMS_MAX || !problem.stops() {
+                return;
+            }
+            problem.severity = Severity::Fatal;
+            problem
+                .message
+                .push_str(", and too many problems before it");
+        }
         (self.tell)(Event::Problem(&problem));
         self.problems.push(problem);
     }
@@ -124,7 +137,7 @@ impl<'t> Reading<'t> {
             Some(name) => format!("Did you mean {name}?"),
             None => "Remove the line.".to_owned(),
         };
-        let problem = line.problem(Severity::Unrecognized, message);
+        let problem = line.problem(Severity::Unrecognized, &message);
         self.problem(problem.hint(hint));
     }
 
@@ -163,9 +176,7 @@ impl Draft {
     fn run(&mut self, row: &Row, line: &mut Line<'_>) -> Result<(), Box<Problem>> {
         let Some(read) = row.read else { return Ok(()) };
         read(self, line)?;
-        let left = line.value();
-        if !left.is_empty() && !left.starts_with('#') {
-            let left = shortened(left);
+        if let Some(left) = line.leftover() {
             line.warn(
                 format!("{}: nothing is done with '{left}'", line.directive),
                 "Remove it.",
@@ -182,12 +193,7 @@ pub(crate) fn file(
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Result<Config, Problems> {
     let mut reading = Reading::new(Files::Disk, tell);
-    let name: Arc<str> = path.to_string_lossy().into();
-    let whole = Place {
-        file: name,
-        line: 0,
-    };
-    Walk::new(options, Files::Disk, |found| reading.found(found)).file(path, &whole);
+    Walk::new(options, Files::Disk, |found| reading.found(found)).main(path);
     reading.finish()
 }
 

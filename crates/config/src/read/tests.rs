@@ -70,7 +70,7 @@ fn unknown_directives_are_counted_and_stop_the_start() {
     let first = problems.0[0].to_string();
     assert_eq!(
         first,
-        "ERROR: squid.conf:1 unrecognized: 'frobnicate'. Remove the line."
+        "ERROR: squid.conf(1): unrecognized: 'frobnicate'. Remove the line."
     );
 }
 
@@ -266,6 +266,60 @@ fn every_sample_is_read_without_a_stop() {
         }
     }
     assert!(count >= 3, "{count}");
+}
+
+/// The program names the command as it was given; problems name it without the sign.
+#[test]
+fn a_command_may_print_the_configuration() {
+    for sign in ['!', '|'] {
+        let name = format!("{sign}echo visible_hostname \\$x; echo frob");
+        let problems = load(Path::new(&name)).unwrap_err();
+        assert_eq!(problems.exit_code(), 1);
+        let place = &problems.0[0].place;
+        assert_eq!(
+            (&*place.file, place.line),
+            (name.trim_start_matches(sign), 2)
+        );
+    }
+    assert!(!load(Path::new("!echo via off")).unwrap().via);
+    let problems = load(Path::new("!echo via off; exit 3")).unwrap_err();
+    let text = problems.to_string();
+    let expected =
+        "FATAL: parseConfigFile: '!echo via off; exit 3' failed with exit code 768. Run ";
+    assert!(text.starts_with(expected), "{text}");
+}
+
+/// Words of files too: a quote that makes no sense stops the line, whatever its reader says.
+#[test]
+fn with_quoting_on_words_are_squids_own() {
+    let quoting = "configuration_includes_quoted_values on\n";
+    let fatal = |text: &str| {
+        let problems = parse(&format!("{quoting}{text}"), "f").unwrap_err();
+        let stops: Vec<_> = problems.0.iter().filter(|said| said.stops()).collect();
+        assert_eq!(stops.len(), 1, "{problems}");
+        stops[0].message.clone()
+    };
+    assert_eq!(
+        fatal("http_access allow !localhost"),
+        "Not alphanumeric character '!' in unquoted token !localhost"
+    );
+    assert_eq!(
+        fatal("visible_hostname \"a\"b"),
+        "Expecting space after the end of quoted token: \"a\"b"
+    );
+    assert_eq!(
+        fatal("acl a dstdomain foo(\"x\")"),
+        "Unknown cfg function: foo(\"x\")"
+    );
+    let config = parse(&format!("{quoting}http_access deny \"!localhost\""), "f").unwrap();
+    assert!(config.http_access[0].acls[0].negated);
+}
+
+#[test]
+fn a_file_of_anything_else_has_no_more_problems_than_are_kept() {
+    let problems = parse(&"x\n".repeat(200_000), "junk").unwrap_err();
+    assert_eq!(problems.0.len(), 100_001);
+    assert_eq!(problems.exit_code(), 1);
 }
 
 /// Linear work takes some tens of milliseconds; a lookup that walks all ACLs, many seconds.

@@ -8,7 +8,7 @@ pub(super) fn expand(pattern: &str) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::new()];
     for part in path.components() {
         let name = part.as_os_str().to_string_lossy();
-        if name.contains(['*', '?', '[']) {
+        if name.contains(['*', '?', '[', '\\']) {
             found = found.iter().flat_map(|dir| children(dir, &name)).collect();
         } else {
             for dir in &mut found {
@@ -17,7 +17,8 @@ pub(super) fn expand(pattern: &str) -> Vec<PathBuf> {
         }
     }
     found.retain(|path| path.exists());
-    found.sort();
+    // By the bytes of the whole path, as glob(3) does where the locale is C.
+    found.sort_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
     found
 }
 
@@ -71,38 +72,87 @@ fn matches(pattern: &[char], name: &[char]) -> bool {
 
 /// Length of the pattern element that `c` matches.
 fn one(pattern: &[char], c: char) -> Option<usize> {
-    let (&first, rest) = pattern.split_first()?;
-    if first != '[' {
-        return (first == '?' || first == c).then_some(1);
+    match pattern {
+        ['?', ..] => Some(1),
+        ['[', rest @ ..] => match set(rest) {
+            Some((set, used)) => set.has(c).then_some(used + 1),
+            None => (c == '[').then_some(1),
+        },
+        ['\\', escaped, ..] => (*escaped == c).then_some(2),
+        [first, ..] => (*first == c).then_some(1),
+        [] => None,
     }
-    let negated = matches!(rest.first(), Some('!' | '^'));
-    let set = rest.get(usize::from(negated)..)?;
-    // A `]` right after the opening belongs to the set.
-    let Some(close) = set.iter().skip(1).position(|&c| c == ']').map(|at| at + 1) else {
-        return (c == '[').then_some(1);
-    };
-    let inside = in_set(set.get(..close)?, c);
-    (inside != negated).then_some(close + 2 + usize::from(negated))
 }
 
-fn in_set(set: &[char], c: char) -> bool {
-    let mut rest = set;
-    loop {
-        match rest {
-            [low, '-', high, tail @ ..] => {
-                if (*low..=*high).contains(&c) {
-                    return true;
-                }
-                rest = tail;
-            }
-            [single, tail @ ..] => {
-                if *single == c {
-                    return true;
-                }
-                rest = tail;
-            }
-            [] => return false,
+/// What stands between brackets.
+struct Set<'a> {
+    items: &'a [char],
+    negated: bool,
+}
+
+/// The set that `rest` begins with, behind its bracket, and how long it is with the closing one.
+fn set(rest: &[char]) -> Option<(Set<'_>, usize)> {
+    let negated = matches!(rest.first(), Some('!' | '^'));
+    let start = usize::from(negated);
+    let items = rest.get(start..)?;
+    // A `]` right after the opening belongs to the set.
+    let mut at = usize::from(items.first() == Some(&']'));
+    while *items.get(at)? != ']' {
+        at += match class(items.get(at..)?) {
+            Some((_, used)) => used,
+            None => 1,
+        };
+    }
+    let items = items.get(..at)?;
+    Some((Set { items, negated }, start + at + 1))
+}
+
+/// Is a character of a class?
+type Is = fn(&char) -> bool;
+
+/// The classes of POSIX.
+const CLASSES: [(&str, Is); 12] = [
+    ("alnum", |c| c.is_alphanumeric()),
+    ("alpha", |c| c.is_alphabetic()),
+    ("blank", |c| matches!(c, ' ' | '\t')),
+    ("cntrl", |c| c.is_control()),
+    ("digit", char::is_ascii_digit),
+    ("graph", char::is_ascii_graphic),
+    ("lower", |c| c.is_lowercase()),
+    ("print", |c| !c.is_control()),
+    ("punct", char::is_ascii_punctuation),
+    ("space", |c| c.is_whitespace()),
+    ("upper", |c| c.is_uppercase()),
+    ("xdigit", char::is_ascii_hexdigit),
+];
+
+/// A class such as `[:digit:]` that the items begin with, and its length.
+fn class(items: &[char]) -> Option<(Is, usize)> {
+    let ['[', ':', rest @ ..] = items else {
+        return None;
+    };
+    let (_, is) = CLASSES.iter().find(|(name, _)| {
+        let mut chars = rest.iter();
+        name.chars().all(|c| chars.next() == Some(&c)) && chars.as_slice().starts_with(&[':', ']'])
+    })?;
+    let length = rest.iter().position(|&c| c == ':')?;
+    Some((*is, length + 4))
+}
+
+impl Set<'_> {
+    fn has(&self, c: char) -> bool {
+        let mut rest = self.items;
+        let mut found = false;
+        while !found && !rest.is_empty() {
+            let used;
+            (found, used) = match (class(rest), rest) {
+                (Some((is, used)), _) => (is(&c), used),
+                (None, [low, '-', high, ..]) => ((*low..=*high).contains(&c), 3),
+                (None, _) => (rest.first() == Some(&c), 1),
+            };
+            rest = rest.get(used..).unwrap_or_default();
         }
+        found != self.negated
     }
 }
 
@@ -134,6 +184,13 @@ mod tests {
         check("[", "[", true);
         check("*a*a*a*", "aaaa", true);
         check("*a*a*b", "aaaaaaaaaaaaaaaaaaaaaa", false);
+        check("a\\*b", "a*b", true);
+        check("a\\*b", "axb", false);
+        check("[[:upper:]0-9_]x", "Bx", true);
+        check("[[:upper:]0-9_]x", "7x", true);
+        check("[[:upper:]0-9_]x", "bx", false);
+        check("[![:digit:]]", "7", false);
+        check("[[:nothing:]x", ":x", true);
         check("", "", true);
         check("*", "", true);
     }

@@ -2,14 +2,18 @@
 //! their files read in, and a way to say what is wrong with it.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::ops::Range;
 
-use super::walk::{Files, blank, reason};
+use super::quote::{self, Token};
+use super::source::Files;
+use super::walk::blank;
 use crate::problem::{Place, Problem, Severity};
 
 /// Findings about one line that are kept.
 const FINDINGS_MAX: usize = 50;
-/// Characters of a line that a problem repeats.
-const TEXT_CHARS_MAX: usize = 1_000;
+/// Files of values that one line names, directly or in each other.
+const FILES_MAX: u32 = 1_000;
 
 /// A directive's line. Readers take words off its front.
 pub(crate) struct Line<'a> {
@@ -19,10 +23,19 @@ pub(crate) struct Line<'a> {
     pub(crate) place: &'a Place,
     /// Findings that don't stop the line.
     pub(crate) findings: Vec<Problem>,
-    text: &'a str,
-    rest: &'a str,
-    quoting: bool,
-    files: Files,
+    /// Quotes that make no sense: the line has no more words, whatever its reader says.
+    pub(crate) fault: Option<Box<Problem>>,
+    pub(super) text: &'a str,
+    /// What is still to be read: always the end of `text`.
+    pub(super) rest: &'a str,
+    /// Words of files that come before `rest`.
+    pub(super) ahead: VecDeque<Word<'a>>,
+    /// Files of values that the line may still name.
+    pub(super) files_left: u32,
+    pub(super) quoting: bool,
+    pub(super) files: Files,
+    /// The last word read, in bytes of `text`.
+    mark: Range<usize>,
 }
 
 /// A word and how it was written.
@@ -43,19 +56,23 @@ impl<'a> Line<'a> {
             directive,
             place,
             findings: Vec::new(),
+            fault: None,
             text,
             rest,
+            ahead: VecDeque::new(),
+            files_left: FILES_MAX,
             quoting,
             files,
+            mark: 0..directive.len(),
         }
     }
 
     /// The next word, or `None` at the end of the line or a comment.
     pub(crate) fn word(&mut self) -> Option<Cow<'a, str>> {
         if self.quoting {
-            self.quoted_word().map(|word| word.text)
+            self.token_word().map(|word| word.text)
         } else {
-            self.plain_word()
+            self.plain_word().map(Cow::Borrowed)
         }
     }
 
@@ -67,58 +84,132 @@ impl<'a> Line<'a> {
 
     /// The next word, with quotes around it taken off in either quoting mode.
     pub(crate) fn quoted_word(&mut self) -> Option<Word<'a>> {
-        self.rest = self.rest.trim_start_matches(blank);
-        let quote = self.rest.chars().next().filter(|c| matches!(c, '"' | '\''));
-        let Some((quote, body)) = quote.zip(self.rest.get(1..)) else {
-            return self.plain_word().map(|text| Word {
+        let start = self.start();
+        if self.quoting {
+            return self.token_word();
+        }
+        if !self.rest.starts_with(['"', '\'']) {
+            let text = self.plain_word()?.into();
+            return Some(Word {
                 text,
                 quoted: false,
             });
-        };
-        let mut text = String::new();
-        let mut chars = body.char_indices();
-        while let Some((at, c)) = chars.next() {
-            if c == quote {
-                self.rest = body.get(at + 1..).unwrap_or_default();
-                return Some(Word {
+        }
+        match quote::token(&mut self.rest) {
+            Ok(Token::Quoted(text)) => {
+                self.mark = start..self.at();
+                Some(Word {
                     text: text.into(),
                     quoted: true,
-                });
+                })
             }
-            match c {
-                '\\' => text.extend(chars.next().map(|(_, escaped)| unescape(escaped))),
-                _ => text.push(c),
+            Ok(Token::Plain(_) | Token::Parameters(_)) => None,
+            Err(message) => {
+                self.mark_from(start);
+                self.fail(message);
+                None
             }
         }
-        self.rest = "";
-        Some(Word {
-            text: text.into(),
-            quoted: true,
-        })
     }
 
-    fn plain_word(&mut self) -> Option<Cow<'a, str>> {
-        self.rest = self.rest.trim_start_matches(blank);
-        if self.rest.is_empty() || self.rest.starts_with('#') {
-            self.rest = "";
+    pub(super) fn plain_word(&mut self) -> Option<&'a str> {
+        let start = self.start();
+        if self.ended() {
             return None;
         }
         let (word, rest) = self.rest.split_once(blank).unwrap_or((self.rest, ""));
         self.rest = rest;
-        Some(Cow::Borrowed(word))
+        self.mark = start..start + word.len();
+        Some(word)
+    }
+
+    /// The next word when quoting is on: of a file that was named, or of the line.
+    fn token_word(&mut self) -> Option<Word<'a>> {
+        loop {
+            if let Some(word) = self.ahead.pop_front() {
+                return Some(word);
+            }
+            let start = self.start();
+            if self.ended() {
+                return None;
+            }
+            let token = quote::token(&mut self.rest);
+            self.mark = start..self.at();
+            let (text, quoted) = match token {
+                Ok(Token::Plain(text)) => (text.into(), false),
+                Ok(Token::Quoted(text)) => (text.into(), true),
+                Ok(Token::Parameters(name)) => {
+                    self.parameters(&name);
+                    continue;
+                }
+                Err(message) => {
+                    self.mark_from(start);
+                    self.fail(message);
+                    return None;
+                }
+            };
+            return Some(Word { text, quoted });
+        }
+    }
+
+    /// Skips blanks; returns where the next word begins.
+    fn start(&mut self) -> usize {
+        self.rest = self.rest.trim_start_matches(blank);
+        self.at()
+    }
+
+    fn at(&self) -> usize {
+        self.text.len() - self.rest.len()
+    }
+
+    /// True at the end of the line or at a comment, which is dropped.
+    fn ended(&mut self) -> bool {
+        if self.rest.starts_with('#') {
+            self.rest = "";
+        }
+        self.rest.is_empty()
+    }
+
+    /// The last word makes no sense; the line has no more.
+    pub(super) fn fail(&mut self, message: String) {
+        self.fault = Some(self.fatal(message));
+        self.rest = "";
+        self.ahead.clear();
+    }
+
+    /// Marks what stands between `start` and the next blank, where a token was looked for.
+    fn mark_from(&mut self, start: usize) {
+        let word = self.text.get(start..).unwrap_or_default();
+        let end = word.find(blank).unwrap_or(word.len());
+        self.mark = start..start + end;
     }
 
     /// The next word without taking it.
     pub(crate) fn peek(&mut self) -> Option<Cow<'a, str>> {
         let rest = self.rest;
-        let word = self.word();
-        self.rest = rest;
-        word
+        if !self.quoting {
+            let word = self.plain_word();
+            self.rest = rest;
+            return word.map(Cow::Borrowed);
+        }
+        let files_left = self.files_left;
+        let word = self.token_word()?;
+        let text = word.text.clone();
+        // A word of the line itself is read again from there.
+        if self.ahead.is_empty() && self.files_left == files_left && rest != self.rest {
+            self.rest = rest;
+        } else {
+            self.ahead.push_front(word);
+        }
+        Some(text)
     }
 
     /// The rest of the line as it is, comments too.
     pub(crate) fn remainder(&mut self) -> &'a str {
-        std::mem::take(&mut self.rest).trim_matches(blank)
+        let start = self.start();
+        let rest = std::mem::take(&mut self.rest).trim_matches(blank);
+        self.mark = start..start + rest.len();
+        rest
     }
 
     /// The remaining words.
@@ -126,101 +217,38 @@ impl<'a> Line<'a> {
         std::iter::from_fn(|| self.word().map(Cow::into_owned)).collect()
     }
 
-    /// The remaining words of a list; a quoted one names a file with one value per line.
-    pub(crate) fn list(&mut self) -> Outcome<Vec<String>> {
-        let mut values = Vec::new();
-        while let Some(mut more) = self.list_item()? {
-            if values.is_empty() {
-                values = more;
-            } else {
-                values.append(&mut more);
-            }
-        }
-        Ok(values)
-    }
-
-    /// The values that the next word stands for: itself, or the lines of a file.
-    pub(crate) fn list_item(&mut self) -> Outcome<Option<Vec<String>>> {
-        self.rest = self.rest.trim_start_matches(blank);
-        if self.quoting {
-            return self.quoted_list_item();
-        }
-        if self.rest.starts_with(['"', '\'']) {
-            let name = self.file_name();
-            return self.file_values(&name).map(Some);
-        }
-        Ok(self.plain_word().map(|word| vec![word.into_owned()]))
-    }
-
-    fn quoted_list_item(&mut self) -> Outcome<Option<Vec<String>>> {
-        if let Some(rest) = self.rest.strip_prefix("parameters(") {
-            self.rest = rest;
-            let name = self
-                .quoted_word()
-                .map(|word| word.text.into_owned())
-                .unwrap_or_default();
-            let name = name.trim_end_matches(')').trim_matches('"').to_owned();
-            self.rest = self.rest.strip_prefix(')').unwrap_or(self.rest);
-            return self.file_values(&name).map(Some);
-        }
-        Ok(self.quoted_word().map(|word| vec![word.text.into_owned()]))
-    }
-
-    /// A name in quotes; without a closing quote it ends with the word.
-    fn file_name(&mut self) -> String {
-        let mut chars = self.rest.chars();
-        let quote = chars.next().unwrap_or('"');
-        let body = chars.as_str();
-        let (name, rest) = body
-            .split_once(quote)
-            .or_else(|| body.split_once(blank))
-            .unwrap_or((body, ""));
-        self.rest = rest;
-        name.to_owned()
-    }
-
-    /// One value per line; blank lines and comments are skipped.
-    fn file_values(&self, name: &str) -> Outcome<Vec<String>> {
-        let read = match self.files {
-            Files::Disk => std::fs::read(name),
-            Files::Missing => Err(std::io::ErrorKind::NotFound.into()),
-        };
-        let bytes = read.map_err(|error| {
-            let reason = reason(&error);
-            let problem = self.fatal(format!("Can not open file {name} for reading: {reason}"));
-            Box::new(
-                problem.hint("A value in quotes is the name of a file with one value per line."),
-            )
-        })?;
-        let text = String::from_utf8_lossy(&bytes);
-        let lines = text.lines().map(str::trim);
-        Ok(lines
-            .filter(|l| !l.is_empty() && !l.starts_with('#'))
-            .map(str::to_owned)
-            .collect())
+    /// What no reader has taken; problems are about it from now on.
+    pub(crate) fn leftover(&mut self) -> Option<&'a str> {
+        let start = self.start();
+        let left = self.rest.trim_end_matches(blank);
+        let any = !left.is_empty() && !left.starts_with('#');
+        any.then(|| {
+            self.mark = start..start + left.len();
+            left
+        })
     }
 
     /// A problem that keeps the program from starting.
     pub(crate) fn fatal(&self, message: impl Into<String>) -> Box<Problem> {
-        self.problem(Severity::Fatal, message.into())
+        self.problem(Severity::Fatal, &message.into())
     }
 
     /// A problem that makes the line be left out.
     pub(crate) fn error(&self, message: impl Into<String>) -> Box<Problem> {
-        self.problem(Severity::Error, message.into())
+        self.problem(Severity::Error, &message.into())
     }
 
     /// Notes that a part of the line is left out.
     pub(crate) fn note_error(&mut self, message: impl Into<String>, hint: &str) {
-        self.note(Severity::Error, message.into(), hint);
+        self.note(Severity::Error, &message.into(), hint);
     }
 
     /// Notes something that is probably not as meant.
     pub(crate) fn warn(&mut self, message: impl Into<String>, hint: &str) {
-        self.note(Severity::Warning, message.into(), hint);
+        self.note(Severity::Warning, &message.into(), hint);
     }
 
-    fn note(&mut self, severity: Severity, message: String, hint: &str) {
+    fn note(&mut self, severity: Severity, message: &str, hint: &str) {
         if self.findings.len() < FINDINGS_MAX {
             let problem = self.problem(severity, message);
             self.findings.push(problem.hint(hint));
@@ -228,15 +256,9 @@ impl<'a> Line<'a> {
     }
 
     /// A problem of this line.
-    pub(crate) fn problem(&self, severity: Severity, message: String) -> Box<Problem> {
-        Box::new(Problem {
-            severity,
-            place: self.place.clone(),
-            directive: self.directive.to_owned(),
-            message,
-            hint: String::new(),
-            text: shortened(self.text),
-        })
+    pub(crate) fn problem(&self, severity: Severity, message: &str) -> Box<Problem> {
+        let mark = self.mark.clone();
+        Box::new(Problem::new(severity, self.place, self.text, mark, message))
     }
 
     /// What hasn't been read yet.
@@ -247,20 +269,6 @@ impl<'a> Line<'a> {
     /// The whole line.
     pub(crate) fn text(&self) -> &'a str {
         self.text
-    }
-}
-
-/// The text, or as much of it as a message repeats.
-pub(crate) fn shortened(text: &str) -> String {
-    text.chars().take(TEXT_CHARS_MAX).collect()
-}
-
-fn unescape(c: char) -> char {
-    match c {
-        'n' => '\n',
-        'r' => '\r',
-        't' => '\t',
-        other => other,
     }
 }
 
@@ -287,47 +295,65 @@ mod tests {
     #[test]
     fn quotes_group_words_when_switched_on() {
         assert_eq!(words(r#"x "a b" 'c\'d' e"#, true), ["a b", "c'd", "e"]);
-        assert_eq!(words(r#"x "open"#, true), ["open"]);
         assert_eq!(words(r#"x "a b""#, false), ["\"a", "b\""]);
     }
 
-    fn list(text: &str, quoting: bool) -> Outcome<Vec<String>> {
+    fn with<T>(text: &str, quoting: bool, read: impl FnOnce(&mut Line<'_>) -> T) -> T {
         let place = Place {
             file: Arc::from("test"),
             line: 1,
         };
-        Line::new(text, &place, quoting, Files::Disk).list()
+        read(&mut Line::new(text, &place, quoting, Files::Disk))
     }
 
     #[test]
-    fn a_quoted_list_value_is_a_file_of_values() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a list");
-        std::fs::write(&path, "one\r\n# no\n\n  two words \n").unwrap();
-        let name = path.display();
-        let expected = ["zero", "one", "two words", "three"];
-        assert_eq!(
-            list(&format!("x zero \"{name}\" three"), false).unwrap(),
-            expected
-        );
-        assert_eq!(
-            list(&format!("x zero '{name}' three"), false).unwrap(),
-            expected
-        );
-        assert_eq!(
-            list(&format!("x zero parameters(\"{name}\") three"), true).unwrap(),
-            expected
-        );
+    fn a_word_that_is_seen_is_still_to_be_read() {
+        for quoting in [false, true] {
+            with("x a b # c", quoting, |line| {
+                assert_eq!(line.peek().as_deref(), Some("a"));
+                assert_eq!(line.peek().as_deref(), Some("a"));
+                assert_eq!(line.remainder(), "a b # c");
+                assert_eq!(line.peek(), None);
+            });
+        }
     }
 
     #[test]
-    fn a_missing_file_of_values_is_fatal() {
-        let problem = list("x \"/nonexistent/list\"", false).unwrap_err();
-        assert!(problem.stops());
-        assert!(
-            problem
-                .message
-                .starts_with("Can not open file /nonexistent/list for reading")
-        );
+    fn quotes_that_make_no_sense_end_the_line() {
+        for (text, quoting) in [("x a^b c", true), ("x \"a c", true), ("x \"a c", false)] {
+            with(text, quoting, |line| {
+                assert_eq!(line.quoted_word(), None, "{text}");
+                assert!(line.fault.is_some() && line.words().is_empty(), "{text}");
+            });
+        }
+        with("x a \"b c\" d", false, |line| {
+            let words = std::iter::from_fn(|| line.quoted_word());
+            let quoted: Vec<bool> = words.map(|word| word.quoted).collect();
+            assert_eq!(quoted, [false, true, false]);
+        });
+    }
+
+    #[test]
+    fn a_problem_marks_the_last_word_that_was_read() {
+        let marked = |text: &str, count: usize, quoting: bool| {
+            with(text, quoting, |line| {
+                for _ in 0..count {
+                    line.word();
+                }
+                let problem = line.fault.take().unwrap_or_else(|| line.fatal("x"));
+                problem.text.get(problem.mark.unwrap()).unwrap().to_owned()
+            })
+        };
+        assert_eq!(marked("via  on # c", 0, false), "via");
+        assert_eq!(marked("via  on # c", 1, false), "on");
+        assert_eq!(marked("via  on # c", 2, false), "on");
+        assert_eq!(marked("acl a 'é b' c", 2, true), "'é b'");
+        assert_eq!(marked("acl a é^b c", 2, true), "é^b");
+        let long = format!("acl {} c", "é".repeat(2_000));
+        assert_eq!(marked(&long, 1, false).chars().count(), 996);
+        with(&long, false, |line| {
+            line.words();
+            assert_eq!(line.fatal("x").mark, None);
+        });
     }
 }

@@ -27,8 +27,10 @@ const TIME_UNITS: [(&str, f64); 12] = [
     ("year", 31_557_790.08),
     ("decade", 315_577_900.8),
 ];
-/// Longest time; Squid's own counters end there too.
-const TIME_MAX_SECS: f64 = 2_147_483_647.0;
+/// Longest time that Squid takes: its nanoseconds end there.
+const TIME_MAX_SECS: f64 = 9_223_372_036.0;
+/// Longest time that is waited for; longer ones are as good as it.
+const TIMER_MAX_SECS: f64 = 2_147_483_647.0;
 
 impl Line<'_> {
     /// `on` or `off`.
@@ -40,27 +42,30 @@ impl Line<'_> {
             "enable" | "disable" => {
                 let on = word == "enable";
                 let modern = if on { "on" } else { "off" };
-                let message = format!(
-                    "'{word}' is deprecated. Update {} to '{modern}'",
-                    self.directive
-                );
+                let message = format!("'{word}' is deprecated. Please update to use '{modern}'.");
                 self.warn(message, "");
                 Ok(on)
             }
-            _ => Err(self.fatal(format!("'{word}' is not on or off"))),
+            _ => Err(self.fatal("Invalid option: Boolean options can only be 'on' or 'off'.")),
         }
     }
 
     /// A whole number, decimal, `0x…` or `0…` octal.
     pub(crate) fn integer(&mut self) -> Outcome<i64> {
         let word = self.required("number")?;
-        parse_integer(&word).ok_or_else(|| self.fatal(format!("'{word}' is not a whole number")))
+        parse_integer(&word).ok_or_else(|| self.fatal(no_number(&word)))
     }
 
     /// A whole number from 0 up.
     pub(crate) fn count(&mut self) -> Outcome<u32> {
         let number = self.integer()?;
-        u32::try_from(number).map_err(|_| self.fatal(format!("{number} is out of range")))
+        u32::try_from(number).map_err(|_| {
+            self.fatal(if number < 0 {
+                format!("The value '{number}' is less than 0.")
+            } else {
+                out_of_range(&number.to_string())
+            })
+        })
     }
 
     /// A percentage, with or without its sign; it may exceed 100.
@@ -91,13 +96,14 @@ impl Line<'_> {
     fn size_in(&mut self, unit: &str, default: u64) -> Outcome<Option<u64>> {
         let word = self.required("size")?;
         if word == "none" || word == "-1" {
+            if self.peek().is_some_and(|word| size_unit(&word).is_some()) {
+                let _unit = self.word();
+            }
             return Ok(None);
         }
         let Some(number) = decimal(&word) else {
-            let problem = self.fatal(format!("'{word}' is not a size"));
-            return Err(Box::new(
-                problem.hint("Write a number, a blank and bytes, KB, MB or GB."),
-            ));
+            let hint = "Write a number, a blank and bytes, KB, MB or GB.";
+            return Err(Box::new(self.fatal(no_number(&word)).hint(hint)));
         };
         let factor = match self.peek().map(|word| (size_unit(&word), word)) {
             Some((Some(factor), _)) => {
@@ -107,28 +113,35 @@ impl Line<'_> {
             // Zero needs no unit; what follows is something else.
             _ if number == 0.0 => 1,
             Some((None, word)) => {
-                let problem = self.fatal(format!("unknown bytes unit '{word}'"));
+                let problem = self.fatal(format!("Unknown bytes unit '{word}'"));
                 return Err(Box::new(problem.hint("Units are bytes, KB, MB and GB.")));
             }
             None => {
-                let message = format!("No units on '{}', assuming {number} {unit}", self.text());
-                self.warn(message, "");
+                self.assumed(number, unit);
                 default
             }
         };
         whole_bytes(number, factor)
             .map(Some)
-            .ok_or_else(|| self.fatal("the size is out of range"))
+            .ok_or_else(|| self.fatal(format!("Invalid value '{word}': integer overflow")))
+    }
+
+    fn assumed(&mut self, number: f64, unit: &str) {
+        let message = format!("No units on '{}', assuming {number:.2} {unit}", self.text());
+        self.warn(message, "");
     }
 
     /// A time, in seconds when it has no unit.
     pub(crate) fn time(&mut self) -> Outcome<Duration> {
-        let word = self.required("time")?;
+        let word = self
+            .word()
+            .ok_or_else(|| self.fatal("cannot read a time value"))?;
+        if word.starts_with('-') {
+            return Err(self.fatal("time must have a positive value"));
+        }
         let Some(number) = decimal(&word) else {
-            let problem = self.fatal(format!("'{word}' is not a time"));
-            return Err(Box::new(
-                problem.hint("Write a number, a blank and a unit such as seconds."),
-            ));
+            let hint = "Write a number, a blank and a unit such as seconds.";
+            return Err(Box::new(self.fatal(no_number(&word)).hint(hint)));
         };
         let factor = match self.peek().map(|word| (time_unit(&word), word)) {
             Some((Some(factor), _)) => {
@@ -142,17 +155,32 @@ impl Line<'_> {
                 return Err(Box::new(problem.hint(hint)));
             }
             None => {
-                let message = format!("No units on '{}', assuming {number} seconds", self.text());
-                self.warn(message, "");
+                self.assumed(number, "seconds");
                 1.0
             }
         };
         let secs = number * factor;
         if secs > TIME_MAX_SECS {
-            return Err(self.fatal("the time is out of range"));
+            return Err(self.fatal("time values cannot exceed 292.269 years"));
         }
-        Ok(Duration::from_secs_f64(secs))
+        Ok(Duration::from_secs_f64(secs.min(TIMER_MAX_SECS)))
     }
+}
+
+/// Why a word is no number, in Squid's words.
+fn no_number(word: &str) -> String {
+    let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) {
+        format!("No digits were found in the input value '{word}'.")
+    } else if digits.chars().all(|c| c.is_ascii_digit()) {
+        out_of_range(word)
+    } else {
+        format!("Invalid value: '{word}' is supposed to be a number.")
+    }
+}
+
+fn out_of_range(word: &str) -> String {
+    format!("The value '{word}' is larger than the type 'int'.")
 }
 
 /// A number as `strtoll` with base 0 reads it.
@@ -230,7 +258,7 @@ fn whole_bytes(number: f64, factor: u64) -> Option<u64> {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::walk::Files;
+    use super::super::source::Files;
     use super::*;
     use crate::problem::Place;
 
@@ -275,6 +303,15 @@ mod tests {
             Ok((None, 0))
         );
         assert_eq!(with("none", |line| line.size_or_none()), Ok((None, 0)));
+        assert_eq!(with("1 MBytes", |line| line.size()), Ok((1 << 20, 0)));
+        // A unit behind -1 is a part of it.
+        assert_eq!(
+            with("-1 KB", |line| Ok((
+                line.size_or_none()?,
+                line.leftover().is_none()
+            ))),
+            Ok(((None, true), 0))
+        );
     }
 
     #[test]
@@ -297,6 +334,12 @@ mod tests {
             Ok((Duration::from_millis(250), 0))
         );
         assert_eq!(with("30", |line| line.time()), Ok((secs(30), 1)));
+        assert_eq!(with("1.5 HOURS", |line| line.time()), Ok((secs(5_400), 0)));
+        // Longer than any timer.
+        assert_eq!(
+            with("290 years", |line| line.time()),
+            Ok((secs(2_147_483_647), 0))
+        );
         assert_eq!(with("0", |line| line.time()), Ok((secs(0), 0)));
         for text in ["30 sec", "30s", "-1 seconds", "", "99999 decades"] {
             assert!(with(text, |line| line.time()).is_err(), "{text}");
@@ -313,5 +356,74 @@ mod tests {
             assert_eq!(parse_integer(text), None, "{text}");
         }
         assert!(with("-1", |line| line.count()).is_err());
+    }
+
+    /// The words that 5.7 has for them.
+    #[test]
+    fn what_is_wrong_with_a_value_is_said_in_squids_words() {
+        let check = |text: &str, read: fn(&mut Line<'_>) -> Outcome, expected: &str| {
+            assert_eq!(with(text, read), Err(expected.into()), "{text}");
+        };
+        let on_off = |line: &mut Line<'_>| line.on_off().map(drop);
+        let boolean = "Invalid option: Boolean options can only be 'on' or 'off'.";
+        check("ON", on_off, boolean);
+        check("yes", on_off, boolean);
+        let size = |line: &mut Line<'_>| line.size().map(drop);
+        check(
+            "256MB",
+            size,
+            "Invalid value: '256MB' is supposed to be a number.",
+        );
+        check("x MB", size, "No digits were found in the input value 'x'.");
+        check("256 M", size, "Unknown bytes unit 'M'");
+        check("256 TB", size, "Unknown bytes unit 'TB'");
+        check(
+            "99999999999 GB",
+            size,
+            "Invalid value '99999999999': integer overflow",
+        );
+        let time = |line: &mut Line<'_>| line.time().map(drop);
+        check("", time, "cannot read a time value");
+        check("-5 seconds", time, "time must have a positive value");
+        check("5 min", time, "unknown time unit 'min'");
+        check(
+            "5minutes",
+            time,
+            "Invalid value: '5minutes' is supposed to be a number.",
+        );
+        check(
+            "500 decades",
+            time,
+            "time values cannot exceed 292.269 years",
+        );
+        let count = |line: &mut Line<'_>| line.count().map(drop);
+        check(
+            "10x",
+            count,
+            "Invalid value: '10x' is supposed to be a number.",
+        );
+        let large = "The value '99999999999999999999' is larger than the type 'int'.";
+        check("99999999999999999999", count, large);
+        check("-1", count, "The value '-1' is less than 0.");
+    }
+
+    #[test]
+    fn assumed_units_are_said_in_squids_words() {
+        let said = |text: &str| {
+            let config = crate::parse(text, "f").unwrap();
+            config.warnings[0].to_string()
+        };
+        assert_eq!(
+            said("cache_mem 256000000"),
+            "WARNING: No units on 'cache_mem 256000000', assuming 256000000.00 bytes [f line 1]"
+        );
+        assert_eq!(
+            said("quick_abort_min 16"),
+            "WARNING: No units on 'quick_abort_min 16', assuming 16.00 KB [f line 1]"
+        );
+        assert_eq!(
+            said("via enable"),
+            "WARNING: 'enable' is deprecated. Please update to use 'on'. [f line 1]"
+        );
     }
 }

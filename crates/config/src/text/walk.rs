@@ -2,11 +2,13 @@
 //! `include` and `#line`. The reader of directives gets the lines one by one.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::conditional::{Branches, Statement};
 use super::glob;
-use super::line::shortened;
+use super::source::{self, Files};
 use crate::event::Options;
 use crate::problem::{Place, Problem, Severity};
 
@@ -25,15 +27,6 @@ pub(crate) enum Found<'a> {
     Aside(&'a Place, &'a str),
     /// Something wrong with the files or conditionals.
     Problem(Problem),
-}
-
-/// May the text name files? Only a fuzzer says no.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Files {
-    /// Read them.
-    Disk,
-    /// Treat all as missing.
-    Missing,
 }
 
 /// A walk over a configuration and what it includes.
@@ -59,28 +52,48 @@ impl<'o, F: FnMut(Found<'_>)> Walk<'o, F> {
         }
     }
 
-    /// Walks over a file; one that can't be read is a fatal problem.
-    pub(crate) fn file(&mut self, path: &Path, from: &Place) {
-        self.count += 1;
-        match read(path, self.files, self.depth) {
-            Ok(bytes) => {
-                let name = path.to_string_lossy();
-                (self.each)(Found::File(&name, self.depth));
-                self.text(&String::from_utf8_lossy(&bytes), &name);
-            }
+    /// Walks over the main file, or over what a command prints: `!command` or `|command`.
+    pub(crate) fn main(&mut self, path: &Path) {
+        let name = path.to_string_lossy();
+        let whole = Place {
+            file: Arc::from(&*name),
+            line: 0,
+        };
+        match name.strip_prefix(['!', '|']) {
+            Some(command) => self.command(&name, command, &At::file(&whole)),
+            None => self.file(path, &At::file(&whole)),
+        }
+    }
+
+    /// The lines that a failing command has printed are walked over all the same, as in Squid.
+    fn command(&mut self, name: &str, command: &str, at: &At<'_>) {
+        (self.each)(Found::File(name, 0));
+        let (text, failure) = source::output(command);
+        self.text(&text, command);
+        if let Some(reason) = failure {
+            let message = format!("parseConfigFile: '{name}' {reason}");
+            let hint = "Run the command by hand: it has to print a configuration.";
+            self.fatal(at, &message, hint);
+        }
+    }
+
+    /// Walks over a file; one that can't be read is a fatal problem of the line that names it.
+    fn file(&mut self, path: &Path, from: &At<'_>) {
+        let name = path.to_string_lossy();
+        (self.each)(Found::File(&name, self.depth));
+        if self.depth > DEPTH_MAX {
+            let message =
+                format!("WARNING: can't include {name}: includes are nested too deeply (>16)!");
+            self.fatal(from, &message, "Does a file include itself?");
+            return;
+        }
+        match source::read(path, self.files) {
+            Ok(text) => self.text(&text, &name),
             Err(error) => {
-                let reason = reason(&error);
-                let message = format!(
-                    "Unable to open configuration file: {}: {reason}",
-                    path.display()
-                );
-                self.fatal(
-                    from,
-                    "",
-                    "",
-                    &message,
-                    "Check the name and the rights of the file.",
-                );
+                let reason = source::reason(&error);
+                let message = format!("Unable to open configuration file: {name}: {reason}");
+                let hint = "Check the name and the rights of the file.";
+                self.fatal(from, &message, hint);
             }
         }
     }
@@ -119,105 +132,117 @@ impl<'o, F: FnMut(Found<'_>)> Walk<'o, F> {
         if !joined.is_empty() {
             self.logical(&joined, &start, &mut branches);
         }
-        if !branches.open.is_empty() {
+        if let Some(place) = branches.unclosed() {
+            let at = At::line(place, "if", 0..2);
             let hint = "Write `endif` in the same file.";
-            self.fatal(
-                &place,
-                "if",
-                "if",
-                "if-statements must have matching endif",
-                hint,
-            );
+            self.fatal(&at, "if-statement without 'endif'", hint);
         }
     }
 
     fn logical(&mut self, text: &str, place: &Place, branches: &mut Branches) {
         let expanded = expand(text.trim_end_matches(blank), self.options);
-        let line: &str = &expanded;
-        if line.is_empty() {
+        if expanded.is_empty() {
             return;
         }
+        self.line(&expanded, place, branches);
         if !self.per_process && text.contains("${process_n") {
             self.per_process = true;
-            self.per_process_warning(place, line);
+            let message = "${process_number} is always 1 and ${process_name} squid-1";
+            let hint = "Workers are threads that share one configuration.";
+            let at = At::line(place, &expanded, 0..0);
+            self.problem(Severity::Warning, &at, message, hint);
         }
+    }
+
+    fn line(&mut self, line: &str, place: &Place, branches: &mut Branches) {
         let (word, rest) = line.split_once(blank).unwrap_or((line, ""));
-        let statement = branches.statement(word, rest.trim_matches(blank));
-        if matches!(statement, Statement::None) && !branches.skipping() && word != "include" {
+        let statement = branches.statement(word, rest.trim_matches(blank), place);
+        let counts = matches!(statement, Statement::None) && !branches.skipping();
+        // Squid knows no `include` without a file.
+        let includes = counts && word == "include" && !rest.is_empty();
+        if counts && !includes {
             (self.each)(Found::Line(place, line));
             return;
         }
         (self.each)(Found::Aside(place, line));
+        let at = At::line(place, line, 0..line.len());
         match statement {
-            Statement::Done => {}
+            Statement::None if includes => self.include(line, rest, place),
+            Statement::None | Statement::Done => {}
+            Statement::Again => {
+                let message = "a second 'else' takes the first branch again";
+                self.problem(Severity::Warning, &at, message, "Remove it.");
+            }
             Statement::Bad(message) => {
                 let hint = "Conditions are `if true`, `if false` and `if NUMBER = NUMBER`.";
-                self.fatal(place, word, line, &message, hint);
+                self.fatal(&at, &message, hint);
             }
-            Statement::None if branches.skipping() => {}
-            Statement::None => self.include(rest, place, line),
         }
     }
 
-    fn include(&mut self, patterns: &str, place: &Place, line: &str) {
-        if self.depth >= DEPTH_MAX || self.count >= FILES_MAX {
-            let message =
-                format!("WARNING: can't include {patterns}: includes are nested too deeply");
-            self.fatal(
-                place,
-                "include",
-                line,
-                &message,
-                "At most 16 levels and 10,000 files.",
+    fn include(&mut self, line: &str, mut rest: &str, place: &Place) {
+        loop {
+            rest = rest.trim_start_matches(blank);
+            if rest.is_empty() || rest.starts_with('#') {
+                return;
+            }
+            let start = line.len() - rest.len();
+            let pattern = include_word(&mut rest);
+            let word = line.get(start..line.len() - rest.len()).unwrap_or_default();
+            let end = start + word.trim_end_matches(blank).len();
+            let at = At::line(place, line, start..end);
+            self.expand(&pattern, &at);
+        }
+    }
+
+    fn expand(&mut self, pattern: &str, at: &At<'_>) {
+        let found = match self.files {
+            Files::Disk => glob::expand(pattern),
+            Files::Missing => Vec::new(),
+        };
+        if found.is_empty() {
+            let message = format!(
+                "Unable to find configuration file: {pattern}: (2) No such file or directory"
             );
-            return;
+            let hint = "Create the file, or an empty one that the pattern matches.";
+            self.fatal(at, &message, hint);
         }
-        for word in patterns.split(blank).filter(|word| !word.is_empty()) {
-            if word.starts_with('#') {
-                break;
+        self.depth += 1;
+        for path in found {
+            self.count += 1;
+            match self.count {
+                ..FILES_MAX => self.file(&path, at),
+                FILES_MAX => self.fatal(at, "too many files", "At most 10,000 may be included."),
+                _ => {}
             }
-            let pattern = word.trim_matches(['"', '\'']);
-            let found = match self.files {
-                Files::Disk => glob::expand(pattern),
-                Files::Missing => Vec::new(),
-            };
-            if found.is_empty() {
-                let message = format!(
-                    "Unable to find configuration file: {pattern}: (2) No such file or directory"
-                );
-                let hint = "Create the file, or an empty one that the pattern matches.";
-                self.fatal(place, "include", line, &message, hint);
-            }
-            self.depth += 1;
-            for path in found {
-                if self.count < FILES_MAX {
-                    self.file(&path, place);
-                }
-            }
-            self.depth -= 1;
         }
+        self.depth -= 1;
     }
 
-    fn per_process_warning(&mut self, place: &Place, line: &str) {
-        (self.each)(Found::Problem(Problem {
-            severity: Severity::Warning,
-            place: place.clone(),
-            directive: line.split(blank).next().unwrap_or_default().to_owned(),
-            message: "${process_number} is always 1 and ${process_name} squid-1".to_owned(),
-            hint: "Workers are threads that share one configuration.".to_owned(),
-            text: shortened(line),
-        }));
+    fn fatal(&mut self, at: &At<'_>, message: &str, hint: &str) {
+        self.problem(Severity::Fatal, at, message, hint);
     }
 
-    fn fatal(&mut self, place: &Place, directive: &str, text: &str, message: &str, hint: &str) {
-        (self.each)(Found::Problem(Problem {
-            severity: Severity::Fatal,
-            place: place.clone(),
-            directive: directive.to_owned(),
-            message: message.to_owned(),
-            hint: hint.to_owned(),
-            text: shortened(text),
-        }));
+    fn problem(&mut self, severity: Severity, at: &At<'_>, message: &str, hint: &str) {
+        let problem = Problem::new(severity, at.place, at.text, at.mark.clone(), message);
+        (self.each)(Found::Problem(problem.hint(hint)));
+    }
+}
+
+/// What a problem is about: a part of a line, or a file.
+struct At<'a> {
+    place: &'a Place,
+    text: &'a str,
+    mark: Range<usize>,
+}
+
+impl<'a> At<'a> {
+    fn line(place: &'a Place, text: &'a str, mark: Range<usize>) -> Self {
+        Self { place, text, mark }
+    }
+
+    fn file(place: &'a Place) -> Self {
+        Self::line(place, "", 0..0)
     }
 }
 
@@ -226,41 +251,38 @@ pub(super) fn blank(c: char) -> bool {
     c == ' ' || c == '\t'
 }
 
-/// The main file may be a pipe (`-f /dev/stdin`); an included one is a regular file.
-fn read(path: &Path, files: Files, depth: u32) -> std::io::Result<Vec<u8>> {
-    if files == Files::Missing {
-        return Err(std::io::ErrorKind::NotFound.into());
-    }
-    if depth > 0 && !std::fs::metadata(path)?.is_file() {
-        return Err(std::io::Error::other("not a regular file"));
-    }
-    std::fs::read(path)
-}
-
-/// An error as Squid writes it: number, then text.
-pub(super) fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match error.raw_os_error() {
-        Some(code) => {
-            let text = text
-                .strip_suffix(&format!(" (os error {code})"))
-                .unwrap_or(&text);
-            format!("({code}) {text}")
+/// Takes a file name off the front of `rest`: blanks may stand between double quotes, where a
+/// backslash keeps the character behind it.
+fn include_word(rest: &mut &str) -> String {
+    let mut word = String::new();
+    let mut quoted = false;
+    let mut chars = rest.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => quoted = !quoted,
+            '\\' if quoted => word.extend(chars.next()),
+            c if blank(c) && !quoted => break,
+            c => word.push(c),
         }
-        None => text,
     }
+    *rest = chars.as_str();
+    word
 }
 
-/// `#line N "file"`: the next line is line N of that file.
+/// `N` or `N "file"`: the next line is line N of that file. Anything else is a comment.
 fn renumber(text: &str, place: &mut Place) {
-    let (number, file) = text.trim().split_once(blank).unwrap_or((text.trim(), ""));
-    if let Ok(line) = number.parse::<u32>() {
-        place.line = line.saturating_sub(1);
-        let file = file.trim().trim_matches('"');
-        if !file.is_empty() {
-            place.file = Arc::from(file);
-        }
+    let text = text.trim_matches(blank);
+    let (number, file) = text.split_once(blank).unwrap_or((text, ""));
+    let Ok(line) = number.parse::<u32>() else {
+        return;
+    };
+    let file = file.trim_start_matches(blank);
+    match file.strip_prefix('"').and_then(|name| name.split_once('"')) {
+        Some((name, _)) => place.file = Arc::from(name),
+        None if file.is_empty() => {}
+        None => return,
     }
+    place.line = line.saturating_sub(1);
 }
 
 /// The macros that Squid expands anywhere on a line; other `${…}` stay as they are.
@@ -274,93 +296,6 @@ fn expand<'t>(text: &'t str, options: &Options<'_>) -> Cow<'t, str> {
         .replace("${process_number}", "1")
         .replace("${service_name}", options.service_name);
     Cow::Owned(line)
-}
-
-/// Conditionals around the current line.
-#[derive(Default)]
-struct Branches {
-    open: Vec<Branch>,
-    /// How many of them are not taken.
-    skipped: usize,
-}
-
-struct Branch {
-    taken: bool,
-    in_else: bool,
-}
-
-/// What a line means as a part of a conditional.
-enum Statement {
-    /// Nothing.
-    None,
-    /// It was one.
-    Done,
-    /// It was a wrong one.
-    Bad(String),
-}
-
-impl Branches {
-    fn skipping(&self) -> bool {
-        self.skipped > 0
-    }
-
-    fn statement(&mut self, word: &str, rest: &str) -> Statement {
-        match word {
-            "if" => {
-                let condition = if self.skipping() {
-                    Ok(false)
-                } else {
-                    condition(rest)
-                };
-                let taken = *condition.as_ref().unwrap_or(&false);
-                self.skipped += usize::from(!taken);
-                self.open.push(Branch {
-                    taken,
-                    in_else: false,
-                });
-                condition.err().map_or(Statement::Done, Statement::Bad)
-            }
-            "else" => match self.open.last_mut() {
-                Some(branch) if !branch.in_else => {
-                    if branch.taken {
-                        self.skipped += 1;
-                    } else {
-                        self.skipped -= 1;
-                    }
-                    branch.taken = !branch.taken;
-                    branch.in_else = true;
-                    Statement::Done
-                }
-                _ => Statement::Bad("'else' without 'if'".into()),
-            },
-            "endif" => match self.open.pop() {
-                Some(branch) => {
-                    self.skipped -= usize::from(!branch.taken);
-                    Statement::Done
-                }
-                None => Statement::Bad("'endif' without 'if'".into()),
-            },
-            _ => Statement::None,
-        }
-    }
-}
-
-fn condition(text: &str) -> Result<bool, String> {
-    let text = text.split(" #").next().unwrap_or_default().trim();
-    match text {
-        "true" => return Ok(true),
-        "false" => return Ok(false),
-        _ => {}
-    }
-    let (left, right) = text
-        .split_once('=')
-        .ok_or_else(|| format!("unsupported conditional expression: {text}"))?;
-    let number = |side: &str| {
-        side.trim()
-            .parse::<i64>()
-            .map_err(|_| format!("invalid integer in conditional: {side}"))
-    };
-    Ok(number(left)? == number(right)?)
 }
 
 #[cfg(test)]

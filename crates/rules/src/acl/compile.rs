@@ -394,6 +394,7 @@ pub(crate) fn problem(
         message,
         hint: String::new(),
         text,
+        mark: None,
     }
 }
 
