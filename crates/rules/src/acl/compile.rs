@@ -38,17 +38,13 @@ pub(crate) fn compile(lines: &[AclLine], environment: &Environment<'_>) -> (Acls
     }
     let mut maker = Maker {
         acls: Acls::default(),
-        indices: HashMap::new(),
         problems: Vec::new(),
         environment,
     };
     for name in order {
         let lines = by_name.get(name).map(Vec::as_slice).unwrap_or_default();
         let test = maker.test(lines);
-        if let Ok(index) = u32::try_from(maker.acls.0.len()) {
-            maker.indices.insert(name, index);
-        }
-        maker.acls.0.push(Acl {
+        maker.acls.push(Acl {
             name: name.into(),
             test,
         });
@@ -58,7 +54,6 @@ pub(crate) fn compile(lines: &[AclLine], environment: &Environment<'_>) -> (Acls
 
 struct Maker<'c> {
     acls: Acls,
-    indices: HashMap<&'c str, u32>,
     problems: Vec<Problem>,
     environment: &'c Environment<'c>,
 }
@@ -342,8 +337,8 @@ impl Maker<'_> {
             let (name, negated) = value
                 .strip_prefix('!')
                 .map_or((value.as_str(), false), |name| (name, true));
-            match self.indices.get(name) {
-                Some(&acl) => terms.push(Term { acl, negated }),
+            match self.acls.find(name) {
+                Some(acl) => terms.push(Term { acl, negated }),
                 None => self.tell(Severity::Fatal, line, format!("ACL not found: {name}")),
             }
         }

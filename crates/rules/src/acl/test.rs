@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 
+use hashbrown::HashMap;
 use http::Method;
 use jiff::tz::TimeZone;
 use memchr::memchr;
@@ -63,7 +64,11 @@ pub struct Acl {
 
 /// All ACLs of a configuration, in order of definition.
 #[derive(Debug, Default)]
-pub struct Acls(pub(crate) Vec<Acl>);
+pub struct Acls {
+    list: Vec<Acl>,
+    /// Index of each by name.
+    by_name: HashMap<Box<str>, u32>,
+}
 
 /// Answers already known in one check: an ACL that several rules name is asked once.
 #[derive(Debug, Default)]
@@ -75,17 +80,24 @@ pub(crate) struct Memo {
 impl Acls {
     /// The ACL of this name.
     pub fn find(&self, name: &str) -> Option<u32> {
-        let at = self.0.iter().position(|acl| &*acl.name == name)?;
-        u32::try_from(at).ok()
+        self.by_name.get(name).copied()
+    }
+
+    /// Adds an ACL, whose name isn't taken yet.
+    pub(crate) fn push(&mut self, acl: Acl) {
+        if let Ok(index) = u32::try_from(self.list.len()) {
+            self.by_name.insert(acl.name.clone(), index);
+        }
+        self.list.push(acl);
     }
 
     pub(crate) fn test(&self, term: Term) -> Option<&Test> {
-        self.0.get(term.acl as usize).map(|acl| &acl.test)
+        self.list.get(term.acl as usize).map(|acl| &acl.test)
     }
 
     /// What the term says of the facts.
     pub(crate) fn check(&self, term: Term, facts: &Facts<'_>, memo: &mut Memo) -> Verdict {
-        let Some(acl) = self.0.get(term.acl as usize) else {
+        let Some(acl) = self.list.get(term.acl as usize) else {
             return Verdict::Unknown;
         };
         let verdict = if acl.test.is_costly() && term.acl < u64::BITS {

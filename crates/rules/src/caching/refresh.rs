@@ -73,38 +73,34 @@ pub struct RefreshPatterns {
 impl RefreshPatterns {
     /// Compiles the lines. One whose pattern is bad is left out, with a problem.
     pub fn compile(lines: &[RefreshPattern], problems: &mut Vec<Problem>) -> Self {
-        let (mut patterns, mut rules) = (Vec::new(), Vec::new());
+        let mut regexes = Vec::with_capacity(lines.len());
         for line in lines {
-            let case = if line.ignore_case { "i" } else { "-i" };
-            let built = ere::translate(&line.pattern)
-                .map(|translated| format!("(?{case}:{})", translated.regex))
-                .map_err(|bad| bad.to_string())
-                .and_then(|regex| match set([&regex]) {
-                    Ok(_) => Ok(regex),
-                    Err(_) => Err(ere::BadEre::TooBig.to_string()),
-                });
-            match built {
-                Ok(regex) => {
-                    patterns.push(regex);
-                    rules.push(RefreshRule::new(line));
-                }
-                Err(bad) => {
-                    let message = format!("invalid regular expression: '{}': {bad}", line.pattern);
-                    let text = format!("refresh_pattern {}", line.pattern);
-                    problems.push(problem(
-                        Severity::Fatal,
-                        "refresh_pattern",
-                        &line.place,
-                        message,
-                        text,
-                    ));
-                }
+            match translate(line) {
+                Ok(regex) => regexes.push((line, regex)),
+                Err(bad) => problems.push(refused(line, &bad)),
             }
         }
-        let patterns = set(&patterns).unwrap_or_else(|_| RegexSet::empty());
+        // Each on its own only when all don't go together: 13,000 take 2 s more.
+        let patterns = set(regexes.iter().map(|(_, regex)| regex)).unwrap_or_else(|_| {
+            regexes.retain(|(line, regex)| {
+                let fits = set([regex]).is_ok();
+                if !fits {
+                    problems.push(refused(line, &ere::BadEre::TooBig));
+                }
+                fits
+            });
+            let fitting = set(regexes.iter().map(|(_, regex)| regex));
+            fitting.unwrap_or_else(|_| {
+                problems.extend(lines.last().map(|line| refused(line, &ere::BadEre::TooBig)));
+                RegexSet::empty()
+            })
+        });
         Self {
             patterns,
-            rules: rules.into(),
+            rules: regexes
+                .iter()
+                .map(|(line, _)| RefreshRule::new(line))
+                .collect(),
             otherwise: RefreshRule::default(),
         }
     }
@@ -119,6 +115,24 @@ impl RefreshPatterns {
             .and_then(|index| self.rules.get(index))
             .unwrap_or(&self.otherwise)
     }
+}
+
+/// The pattern as the regex crate reads it.
+fn translate(line: &RefreshPattern) -> Result<String, ere::BadEre> {
+    let case = if line.ignore_case { "i" } else { "-i" };
+    ere::translate(&line.pattern).map(|translated| format!("(?{case}:{})", translated.regex))
+}
+
+fn refused(line: &RefreshPattern, bad: &ere::BadEre) -> Problem {
+    let message = format!("invalid regular expression: '{}': {bad}", line.pattern);
+    let text = format!("refresh_pattern {}", line.pattern);
+    problem(
+        Severity::Fatal,
+        "refresh_pattern",
+        &line.place,
+        message,
+        text,
+    )
 }
 
 fn set<I: IntoIterator<Item: AsRef<str>>>(patterns: I) -> Result<RegexSet, regex::Error> {
@@ -195,6 +209,21 @@ mod tests {
         assert_eq!(rule.heuristic_secs(None), 60);
         assert_eq!(rule.heuristic_secs(Some(0)), 60);
         assert_eq!(rule.heuristic_secs(Some(-5)), 60);
+    }
+
+    #[test]
+    fn a_pattern_that_is_too_big_is_a_problem_and_the_others_stay() {
+        let lines = [
+            line("^ftp:", 1, 2, 3),
+            line("(((a{255}){255}){255}){255}", 9, 9, 9),
+            line(".", 4, 5, 6),
+        ];
+        let mut problems = Vec::new();
+        let patterns = RefreshPatterns::compile(&lines, &mut problems);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].text.contains("a{255}"));
+        assert_eq!(patterns.find(b"ftp://a/").percent, 2);
+        assert_eq!(patterns.find(b"http://a/").percent, 5);
     }
 
     #[test]
