@@ -99,6 +99,9 @@ impl<'t> Reading<'t> {
         let mut line = Line::new(text, place, self.draft.quoting, self.files);
         let row = self.index.get(line.directive).copied();
         (self.tell)(Event::Line { place, text, row });
+        if self.problems.len() > PROBLEMS_MAX {
+            return;
+        }
         let Some(row) = row else {
             self.unrecognized(&line);
             return;
@@ -110,7 +113,8 @@ impl<'t> Reading<'t> {
         }
     }
 
-    /// After too many, only the first that stops is told, as one that stands for all.
+    /// After too many, only the first that stops is told, as one that stands for all: from then
+    /// on lines aren't judged.
     fn problem(&mut self, mut problem: Problem) {
         if self.problems.len() >= PROBLEMS_MAX {
             if self.problems.len() > PROBLEMS_MAX || !problem.stops() {

@@ -1,5 +1,6 @@
 //! Lists: words of a line, with the files of values that some of them name.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use super::line::{Line, Outcome, Word};
@@ -22,10 +23,8 @@ impl Line<'_> {
 
     /// The values that the next word stands for: itself, or the lines of a file.
     pub(crate) fn list_item(&mut self) -> Outcome<Option<Vec<String>>> {
-        let named = self
-            .peek()
-            .is_some_and(|word| word.starts_with(['"', '\'']));
-        if named && !self.quoting {
+        let quote = |word: Cow<'_, str>| word.starts_with(['"', '\'']);
+        if !self.quoting && self.peek().is_some_and(quote) {
             let name = self.file_name();
             return Ok(Some(self.file_values(&name)));
         }
