@@ -117,10 +117,10 @@ impl fmt::Display for Problem {
             Severity::Warning => write!(f, "WARNING: {message} [{place}]")?,
         }
         if !self.hint.is_empty() {
-            let sign = if self.severity < Severity::Error {
-                "."
-            } else {
-                ":"
+            let sign = match self.severity {
+                Severity::Error | Severity::Warning => ":",
+                Severity::Fatal | Severity::Unrecognized if message.ends_with('.') => "",
+                Severity::Fatal | Severity::Unrecognized => ".",
             };
             write!(f, "{sign} {}", self.hint)?;
         }
