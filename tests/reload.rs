@@ -238,7 +238,7 @@ fn a_broken_file_changes_nothing() {
     let cases = [
         (
             format!("{good}http_acess allow all\n"),
-            format!("squid.conf:{} unrecognized", lines + 1),
+            format!("squid.conf({}): unrecognized", lines + 1),
         ),
         (
             format!("http_access allow nobody\n{good}"),

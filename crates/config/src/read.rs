@@ -14,7 +14,7 @@ use crate::text::source::Files;
 use crate::text::walk::{Found, Walk};
 
 /// Problems after which no neighbour of a misspelt name is looked for.
-const SUGGESTIONS_MAX: usize = 200;
+const SUGGESTIONS_MAX: usize = 20;
 
 /// Problems of a configuration that are kept: a file of something else may have one per line.
 const PROBLEMS_MAX: usize = 100_000;
