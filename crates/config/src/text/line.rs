@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::walk::{Files, blank, reason};
+use crate::model::values::{ListFile, Values};
 use crate::problem::{Place, Problem, Severity};
 
 /// Findings about one line that are kept.
@@ -128,31 +129,30 @@ impl<'a> Line<'a> {
 
     /// The remaining words of a list; a quoted one names a file with one value per line.
     pub(crate) fn list(&mut self) -> Outcome<Vec<String>> {
-        let mut values = Vec::new();
-        while let Some(mut more) = self.list_item()? {
-            if values.is_empty() {
-                values = more;
-            } else {
-                values.append(&mut more);
-            }
-        }
-        Ok(values)
+        let mut values = Values::default();
+        while self.list_item(&mut values)? {}
+        Ok(values.texts().map(str::to_owned).collect())
     }
 
-    /// The values that the next word stands for: itself, or the lines of a file.
-    pub(crate) fn list_item(&mut self) -> Outcome<Option<Vec<String>>> {
+    /// Adds what the next word stands for: itself, or the lines of a file. False when there is no more word.
+    pub(crate) fn list_item(&mut self, values: &mut Values) -> Outcome<bool> {
         self.rest = self.rest.trim_start_matches(blank);
         if self.quoting {
-            return self.quoted_list_item();
+            return self.quoted_list_item(values);
         }
         if self.rest.starts_with(['"', '\'']) {
             let name = self.file_name();
-            return self.file_values(&name).map(Some);
+            values.push_file(self.list_file(&name)?);
+            return Ok(true);
         }
-        Ok(self.plain_word().map(|word| vec![word.into_owned()]))
+        let Some(word) = self.plain_word() else {
+            return Ok(false);
+        };
+        values.push(word);
+        Ok(true)
     }
 
-    fn quoted_list_item(&mut self) -> Outcome<Option<Vec<String>>> {
+    fn quoted_list_item(&mut self, values: &mut Values) -> Outcome<bool> {
         if let Some(rest) = self.rest.strip_prefix("parameters(") {
             self.rest = rest;
             let name = self
@@ -161,9 +161,14 @@ impl<'a> Line<'a> {
                 .unwrap_or_default();
             let name = name.trim_end_matches(')').trim_matches('"').to_owned();
             self.rest = self.rest.strip_prefix(')').unwrap_or(self.rest);
-            return self.file_values(&name).map(Some);
+            values.push_file(self.list_file(&name)?);
+            return Ok(true);
         }
-        Ok(self.quoted_word().map(|word| vec![word.text.into_owned()]))
+        let Some(word) = self.quoted_word() else {
+            return Ok(false);
+        };
+        values.push(word.text);
+        Ok(true)
     }
 
     /// A name in quotes; without a closing quote it ends with the word.
@@ -179,8 +184,7 @@ impl<'a> Line<'a> {
         name.to_owned()
     }
 
-    /// One value per line; blank lines and comments are skipped.
-    fn file_values(&self, name: &str) -> Outcome<Vec<String>> {
+    fn list_file(&self, name: &str) -> Outcome<ListFile> {
         let read = match self.files {
             Files::Disk => std::fs::read(name),
             Files::Missing => Err(std::io::ErrorKind::NotFound.into()),
@@ -192,12 +196,7 @@ impl<'a> Line<'a> {
                 problem.hint("A value in quotes is the name of a file with one value per line."),
             )
         })?;
-        let text = String::from_utf8_lossy(&bytes);
-        let lines = text.lines().map(str::trim);
-        Ok(lines
-            .filter(|l| !l.is_empty() && !l.starts_with('#'))
-            .map(str::to_owned)
-            .collect())
+        Ok(ListFile::new(name, bytes))
     }
 
     /// A problem that keeps the program from starting.
