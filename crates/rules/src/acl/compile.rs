@@ -292,10 +292,11 @@ impl Maker<'_> {
             }
         }
         if let Some(origin) = first_too_many {
-            let (proper, most) = (patterns.proper(), pattern::PROPER_MAX);
+            let proper = patterns.proper();
+            let (most, bare) = (pattern::PROPER_MAX, pattern::UNGUARDED_MAX);
             self.fatal(origin, format_args!(
                 "too many regular expressions: of {count}, {proper} are more than plain texts with anchors; at most {most} \
-                 such can be searched for. Put hosts into a dstdomain list, or ask a url_rewrite_program"
+                 such can be searched for, and {bare} without three plain letters in a row. Put hosts into a dstdomain list, or ask a url_rewrite_program"
             ));
             return None;
         }
