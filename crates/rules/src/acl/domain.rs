@@ -15,7 +15,7 @@ const BELOW: u8 = 2;
 const NAME_BYTES_MAX: usize = 255;
 
 /// Names that wait for their places in the table, which is larger than the processor's caches: in the order of the
-/// places, 5 million names take 0.6 s instead of 1.5 s.
+/// places, 5 million names take 0.9 s of a busy machine instead of 3.0 s.
 const WAITING_MAX: usize = 1 << 18;
 
 /// A set of domain names, compared without regard to letter case and to a final dot.
