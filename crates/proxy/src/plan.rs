@@ -184,12 +184,13 @@ impl Plan {
     ///
     /// Everything in the configuration that can't be done.
     pub fn new(
-        config: Config,
+        mut config: Config,
         environment: &Environment<'_>,
         hostname: &str,
         before: Option<&Self>,
     ) -> Result<Self, Problems> {
         let rules = Rules::compile(&config, environment)?;
+        config.acls.iter_mut().for_each(|acl| acl.values.release());
         let visible_hostname = config
             .visible_hostname
             .clone()

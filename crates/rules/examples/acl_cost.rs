@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use config::Config;
 use http::Method;
-use rules::acl::domain::DomainSet;
+use rules::acl::domain::Domains;
 use rules::caching::freshness::{Freshness, Traits};
 use rules::{Environment, Facts, List, Rules};
 use wire::target::UriWhitespace;
@@ -126,12 +126,12 @@ fn best_ns<T>(call: impl Fn() -> T) -> f64 {
 }
 
 fn domain_memory() {
-    let mut set = DomainSet::default();
+    let mut set = Domains::default();
     for index in 0..100_000 {
         set.insert(&format!(".blocked-{index}.example.net"))
             .expect("a name");
     }
-    set.shrink();
+    let set = set.build();
     println!(
         "{:40} {:6} bytes a name of 25 letters",
         "dstdomain memory",

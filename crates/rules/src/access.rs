@@ -6,7 +6,7 @@ use std::fmt;
 
 use config::{AccessRule, AclRef, Place, Problem, Severity};
 
-use crate::acl::compile::problem;
+use crate::acl::findings::problem;
 use crate::acl::test::{Memo, Test};
 use crate::acl::{Acls, Term, Verdict};
 use crate::facts::{Facts, Question};

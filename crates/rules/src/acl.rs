@@ -5,10 +5,13 @@ pub mod address;
 pub mod compile;
 pub mod domain;
 pub mod ere;
+pub(crate) mod findings;
+mod literal;
 pub mod number;
 pub mod pattern;
 pub mod test;
 pub mod time;
+mod words;
 
 pub use compile::Environment;
 pub use test::{Acl, Acls, Term, Verdict};

@@ -215,7 +215,7 @@ fn names_purge(config: &Config) -> bool {
     let mut methods = config.acls.iter().filter(|line| line.kind == "method");
     methods.any(|line| {
         line.values
-            .iter()
+            .texts()
             .any(|value| value.eq_ignore_ascii_case("PURGE"))
     })
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::model::access::{AccessRule, AclLine, AclRef};
+use crate::model::values::Values;
 use crate::problem::Place;
 use crate::read::Draft;
 use crate::text::line::{Line, Outcome};
@@ -17,12 +18,12 @@ pub struct Kind {
     /// Older names.
     pub aliases: &'static [&'static str],
     /// How its values are written.
-    pub values: Values,
+    pub values: Syntax,
 }
 
 /// How the values of an ACL type are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Values {
+pub enum Syntax {
     /// Words.
     Words,
     /// Regular expressions; `-i` and `+i` between them hold for those that follow.
@@ -35,7 +36,7 @@ pub enum Values {
     Removed,
 }
 
-const fn kind(name: &'static str, aliases: &'static [&'static str], values: Values) -> Kind {
+const fn kind(name: &'static str, aliases: &'static [&'static str], values: Syntax) -> Kind {
     Kind {
         name,
         aliases,
@@ -46,71 +47,71 @@ const fn kind(name: &'static str, aliases: &'static [&'static str], values: Valu
 /// Every ACL type of Squid 2.5 to 8.
 #[rustfmt::skip]
 pub const KINDS: &[Kind] = &[
-    kind("src", &[], Values::Words),
-    kind("dst", &[], Values::Words),
-    kind("localip", &["myip"], Values::Words),
-    kind("arp", &[], Values::Words),
-    kind("eui64", &[], Values::Words),
-    kind("srcdomain", &[], Values::Words),
-    kind("srcdom_regex", &[], Values::Regex),
-    kind("dstdomain", &[], Values::Words),
-    kind("dstdom_regex", &[], Values::Regex),
-    kind("url_regex", &[], Values::Regex),
-    kind("urlpath_regex", &[], Values::Regex),
-    kind("urllogin", &[], Values::Regex),
-    kind("port", &[], Values::Words),
-    kind("localport", &["myport"], Values::Words),
-    kind("myportname", &[], Values::Words),
-    kind("proto", &[], Values::Words),
-    kind("method", &[], Values::Words),
-    kind("http_status", &[], Values::Words),
-    kind("browser", &[], Values::Regex),
-    kind("referer_regex", &["referrer_regex"], Values::Regex),
-    kind("req_header", &[], Values::HeaderRegex),
-    kind("rep_header", &[], Values::HeaderRegex),
-    kind("req_mime_type", &[], Values::Regex),
-    kind("rep_mime_type", &[], Values::Regex),
-    kind("time", &[], Values::Words),
-    kind("proxy_auth", &[], Values::Words),
-    kind("proxy_auth_regex", &[], Values::Regex),
-    kind("max_user_ip", &[], Values::Words),
-    kind("maxconn", &[], Values::Words),
-    kind("external", &[], Values::Words),
-    kind("ext_user", &[], Values::Words),
-    kind("ext_user_regex", &[], Values::Regex),
-    kind("tag", &[], Values::Words),
-    kind("note", &[], Values::Words),
-    kind("annotate_transaction", &[], Values::Words),
-    kind("annotate_client", &[], Values::Words),
-    kind("snmp_community", &[], Values::Words),
-    kind("peername", &[], Values::Words),
-    kind("peername_regex", &[], Values::Regex),
-    kind("hier_code", &[], Values::Words),
-    kind("random", &[], Values::Words),
-    kind("user_cert", &[], Values::Words),
-    kind("ca_cert", &[], Values::Words),
-    kind("ssl_error", &[], Values::Words),
-    kind("server_cert_fingerprint", &[], Values::Words),
-    kind("ssl::server_name", &[], Values::Words),
-    kind("ssl::server_name_regex", &[], Values::Regex),
-    kind("at_step", &[], Values::Words),
-    kind("connections_encrypted", &[], Values::Words),
-    kind("squid_error", &[], Values::Words),
-    kind("adaptation_service", &[], Values::Words),
-    kind("transaction_initiator", &[], Values::Words),
-    kind("has", &[], Values::Words),
-    kind("client_connection_mark", &["clientside_mark"], Values::Words),
-    kind("any-of", &[], Values::AclNames),
-    kind("all-of", &[], Values::AclNames),
-    kind("ident", &[], Values::Removed),
-    kind("ident_regex", &[], Values::Removed),
-    kind("src_as", &[], Values::Removed),
-    kind("dst_as", &[], Values::Removed),
-    kind("src_rtt", &[], Values::Removed),
-    kind("urlgroup", &[], Values::Removed),
-    kind("type", &[], Values::Removed),
-    kind("domain", &[], Values::Removed),
-    kind("pattern", &[], Values::Removed),
+    kind("src", &[], Syntax::Words),
+    kind("dst", &[], Syntax::Words),
+    kind("localip", &["myip"], Syntax::Words),
+    kind("arp", &[], Syntax::Words),
+    kind("eui64", &[], Syntax::Words),
+    kind("srcdomain", &[], Syntax::Words),
+    kind("srcdom_regex", &[], Syntax::Regex),
+    kind("dstdomain", &[], Syntax::Words),
+    kind("dstdom_regex", &[], Syntax::Regex),
+    kind("url_regex", &[], Syntax::Regex),
+    kind("urlpath_regex", &[], Syntax::Regex),
+    kind("urllogin", &[], Syntax::Regex),
+    kind("port", &[], Syntax::Words),
+    kind("localport", &["myport"], Syntax::Words),
+    kind("myportname", &[], Syntax::Words),
+    kind("proto", &[], Syntax::Words),
+    kind("method", &[], Syntax::Words),
+    kind("http_status", &[], Syntax::Words),
+    kind("browser", &[], Syntax::Regex),
+    kind("referer_regex", &["referrer_regex"], Syntax::Regex),
+    kind("req_header", &[], Syntax::HeaderRegex),
+    kind("rep_header", &[], Syntax::HeaderRegex),
+    kind("req_mime_type", &[], Syntax::Regex),
+    kind("rep_mime_type", &[], Syntax::Regex),
+    kind("time", &[], Syntax::Words),
+    kind("proxy_auth", &[], Syntax::Words),
+    kind("proxy_auth_regex", &[], Syntax::Regex),
+    kind("max_user_ip", &[], Syntax::Words),
+    kind("maxconn", &[], Syntax::Words),
+    kind("external", &[], Syntax::Words),
+    kind("ext_user", &[], Syntax::Words),
+    kind("ext_user_regex", &[], Syntax::Regex),
+    kind("tag", &[], Syntax::Words),
+    kind("note", &[], Syntax::Words),
+    kind("annotate_transaction", &[], Syntax::Words),
+    kind("annotate_client", &[], Syntax::Words),
+    kind("snmp_community", &[], Syntax::Words),
+    kind("peername", &[], Syntax::Words),
+    kind("peername_regex", &[], Syntax::Regex),
+    kind("hier_code", &[], Syntax::Words),
+    kind("random", &[], Syntax::Words),
+    kind("user_cert", &[], Syntax::Words),
+    kind("ca_cert", &[], Syntax::Words),
+    kind("ssl_error", &[], Syntax::Words),
+    kind("server_cert_fingerprint", &[], Syntax::Words),
+    kind("ssl::server_name", &[], Syntax::Words),
+    kind("ssl::server_name_regex", &[], Syntax::Regex),
+    kind("at_step", &[], Syntax::Words),
+    kind("connections_encrypted", &[], Syntax::Words),
+    kind("squid_error", &[], Syntax::Words),
+    kind("adaptation_service", &[], Syntax::Words),
+    kind("transaction_initiator", &[], Syntax::Words),
+    kind("has", &[], Syntax::Words),
+    kind("client_connection_mark", &["clientside_mark"], Syntax::Words),
+    kind("any-of", &[], Syntax::AclNames),
+    kind("all-of", &[], Syntax::AclNames),
+    kind("ident", &[], Syntax::Removed),
+    kind("ident_regex", &[], Syntax::Removed),
+    kind("src_as", &[], Syntax::Removed),
+    kind("dst_as", &[], Syntax::Removed),
+    kind("src_rtt", &[], Syntax::Removed),
+    kind("urlgroup", &[], Syntax::Removed),
+    kind("type", &[], Syntax::Removed),
+    kind("domain", &[], Syntax::Removed),
+    kind("pattern", &[], Syntax::Removed),
 ];
 
 /// ACLs that exist without a line: name, type, flag, values.
@@ -273,7 +274,6 @@ impl Acls {
 fn predefined_lines(
     table: &'static [(&str, &str, &[&str], &[&str])],
 ) -> impl Iterator<Item = AclLine> {
-    let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
     let place = Place {
         file: Arc::from("predefined"),
         line: 0,
@@ -283,8 +283,8 @@ fn predefined_lines(
         .map(move |&(name, kind, flags, values)| AclLine {
             name: name.to_owned(),
             kind: kind.to_owned(),
-            flags: owned(flags),
-            values: owned(values),
+            flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
+            values: values.iter().copied().collect(),
             predefined: true,
             place: place.clone(),
         })
@@ -308,16 +308,16 @@ pub(crate) fn acl(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     }
     notes(draft, line, kind, &word);
     let name = draft.acls.define(line, &name, kind.name)?;
-    let lines = definition(line, kind, &name)?;
-    if kind.values == Values::AclNames {
-        for value in lines.iter().flat_map(|acl| &acl.values) {
+    let acl = definition(line, kind, name)?;
+    if kind.values == Syntax::AclNames {
+        for value in acl.values.texts() {
             draft.acls.reference(line, value)?;
         }
     }
-    if lines.iter().all(|acl| acl.values.is_empty()) {
+    if acl.values.is_empty() {
         line.warn(format!("empty ACL: {}", line.text()), "It never matches.");
     }
-    draft.config.acls.extend(lines);
+    draft.config.acls.push(acl);
     Ok(())
 }
 
@@ -330,76 +330,33 @@ fn notes(draft: &mut Draft, line: &mut Line<'_>, kind: &Kind, word: &str) {
         );
         line.warn(message, "");
     }
-    if kind.values == Values::Removed && draft.first(&format!("acl type {word}")) {
+    if kind.values == Syntax::Removed && draft.first(&format!("acl type {word}")) {
         let message = format!("ACL type '{word}' was removed from newer Squids");
         line.warn(message, "");
     }
 }
 
-/// The lines that a definition stands for: one, or one for each stretch between `-i` and `+i`.
-fn definition(line: &mut Line<'_>, kind: &Kind, name: &str) -> Outcome<Vec<AclLine>> {
-    let mut current = AclLine {
-        name: name.to_owned(),
+fn definition(line: &mut Line<'_>, kind: &Kind, name: String) -> Outcome<AclLine> {
+    let mut acl = AclLine {
+        name,
         kind: kind.name.to_owned(),
         flags: Vec::new(),
-        values: Vec::new(),
+        values: Values::default(),
         predefined: false,
         place: line.place.clone(),
     };
-    if kind.values == Values::HeaderRegex {
-        current
-            .values
-            .push(line.required("header name")?.into_owned());
+    if kind.values == Syntax::HeaderRegex {
+        acl.values.push(line.required("header name")?);
     }
-    let fixed = current.values.len();
     while let Some(flag) = line.peek().filter(|word| is_flag(word)) {
         let _taken = line.word();
         if flag == "--" {
             break;
         }
-        current.flags.push(flag.into_owned());
+        acl.flags.push(flag.into_owned());
     }
-    let regex = matches!(kind.values, Values::Regex | Values::HeaderRegex);
-    let mut lines = Vec::new();
-    while let Some(values) = line.list_item()? {
-        for value in values {
-            if !regex || !matches!(&*value, "-i" | "+i") {
-                current.values.push(value);
-                continue;
-            }
-            let next = AclLine {
-                flags: if value == "-i" {
-                    vec![value]
-                } else {
-                    Vec::new()
-                },
-                values: current.values.iter().take(fixed).cloned().collect(),
-                ..current.clone_empty()
-            };
-            if current.values.len() > fixed {
-                lines.push(current);
-            }
-            current = next;
-        }
-    }
-    if current.values.len() > fixed || lines.is_empty() {
-        lines.push(current);
-    }
-    Ok(lines)
-}
-
-impl AclLine {
-    /// The same definition without flags and values.
-    fn clone_empty(&self) -> Self {
-        Self {
-            name: self.name.clone(),
-            kind: self.kind.clone(),
-            flags: Vec::new(),
-            values: Vec::new(),
-            predefined: self.predefined,
-            place: self.place.clone(),
-        }
-    }
+    while line.list_item(&mut acl.values) {}
+    Ok(acl)
 }
 
 fn is_flag(word: &str) -> bool {

@@ -1,5 +1,6 @@
 //! ACL definitions and the lists of rules that use them. `rules` compiles them.
 
+use super::values::Values;
 use crate::problem::Place;
 
 /// One `acl` line. Lines of the same name add up; they have the same kind.
@@ -11,8 +12,8 @@ pub struct AclLine {
     pub kind: String,
     /// Options before the values: `-i`, `+i`, `-n`, `-m=,`, `--client-requested`.
     pub flags: Vec<String>,
-    /// Values in order; files named in quotes are already read in.
-    pub values: Vec<String>,
+    /// Values in order. Among those of regular expressions, `-i` and `+i` hold for the ones that follow.
+    pub values: Values,
     /// True for the ACLs that exist without a line in the file.
     pub predefined: bool,
     /// Where it is written.

@@ -7,6 +7,7 @@ mod defaults;
 pub mod log;
 pub mod peer;
 pub mod port;
+pub mod values;
 
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::directives::acl::Acls;
 use crate::model::access::{AccessRule, AclLine, AclRef};
 use crate::model::peer::{Peer, PeerKind, PeerLogin, PeerOptions};
+use crate::model::values::Values;
 use crate::read::Draft;
 use crate::text::line::{Line, Outcome};
 
@@ -327,7 +328,7 @@ pub(crate) fn cache_peer_domain(draft: &mut Draft, line: &mut Line<'_>) -> Outco
                 name: acl.clone(),
                 kind: "dstdomain".into(),
                 flags: Vec::new(),
-                values: Vec::new(),
+                values: Values::default(),
                 predefined: false,
                 place: line.place.clone(),
             });

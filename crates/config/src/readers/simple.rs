@@ -84,7 +84,7 @@ pub(crate) fn quoted_values(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
 }
 
 pub(crate) fn dns_nameservers(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
-    for word in line.list()? {
+    for word in line.list() {
         match word.trim_matches(['[', ']']).parse() {
             Ok(addr) => draft.config.dns_nameservers.push(addr),
             Err(_) => line.note_error(

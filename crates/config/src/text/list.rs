@@ -3,32 +3,37 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use super::line::{Line, Outcome, Word};
+use super::line::{Line, Word};
 use super::quote::{Token, token};
 use super::source::{Files, read, reason};
 use super::walk::blank;
+use crate::model::values::{ListFile, Values};
 
 /// Files of values inside each other.
 const DEPTH_MAX: usize = 16;
 
 impl Line<'_> {
     /// The remaining words of a list; a quoted one names a file with one value per line.
-    pub(crate) fn list(&mut self) -> Outcome<Vec<String>> {
-        let mut values = Vec::new();
-        while let Some(mut more) = self.list_item()? {
-            values.append(&mut more);
-        }
-        Ok(values)
+    pub(crate) fn list(&mut self) -> Vec<String> {
+        let mut values = Values::default();
+        while self.list_item(&mut values) {}
+        values.texts().map(str::to_owned).collect()
     }
 
-    /// The values that the next word stands for: itself, or the lines of a file.
-    pub(crate) fn list_item(&mut self) -> Outcome<Option<Vec<String>>> {
+    /// Adds what the next word stands for: itself, or the lines of a file. False when there is no more word.
+    pub(crate) fn list_item(&mut self, values: &mut Values) -> bool {
         let quote = |word: Cow<'_, str>| word.starts_with(['"', '\'']);
         if !self.quoting && self.peek().is_some_and(quote) {
             let name = self.file_name();
-            return Ok(Some(self.file_values(&name)));
+            if let Some(file) = self.list_file(&name) {
+                values.push_file(file);
+            }
+            return true;
         }
-        Ok(self.word().map(|word| vec![word.into_owned()]))
+        let word = self.word();
+        let any = word.is_some();
+        word.into_iter().for_each(|word| values.push(word));
+        any
     }
 
     /// A name in quotes; without a closing quote it ends with the word.
@@ -45,20 +50,18 @@ impl Line<'_> {
         name.to_owned()
     }
 
-    /// One value per line, up to a comment. A file that can't be read has none, as with Squid.
-    fn file_values(&mut self, name: &str) -> Vec<String> {
-        let text = read(Path::new(name), self.files).unwrap_or_else(|error| {
-            let reason = reason(&error);
-            let message = format!("Can not open file {name} for reading: {reason}");
-            let hint = "A value in quotes is the name of a file with one value per line.";
-            self.note_error(message, hint);
-            String::new()
-        });
-        let values = text.lines().map(value);
-        values
-            .filter(|value| !value.is_empty())
-            .map(str::to_owned)
-            .collect()
+    /// A file with one value per line. One that can't be read has none, as with Squid.
+    fn list_file(&mut self, name: &str) -> Option<ListFile> {
+        match read(Path::new(name), self.files) {
+            Ok(text) => Some(ListFile::new(name, text)),
+            Err(error) => {
+                let reason = reason(&error);
+                let message = format!("Can not open file {name} for reading: {reason}");
+                let hint = "A value in quotes is the name of a file with one value per line.";
+                self.note_error(message, hint);
+                None
+            }
+        }
     }
 
     /// Puts the words of a file before those of the line.
@@ -72,20 +75,6 @@ impl Line<'_> {
             Err(message) => self.fail(message),
         }
     }
-}
-
-/// A line of a file of values without blanks around it and the comment behind it.
-fn value(line: &str) -> &str {
-    let line = line.trim();
-    if line.starts_with('#') {
-        return "";
-    }
-    let comment = line.match_indices('#').find(|(at, _)| {
-        let before = line.get(..*at).unwrap_or_default();
-        before.ends_with(blank)
-    });
-    let end = comment.map_or(line.len(), |(at, _)| at);
-    line.get(..end).unwrap_or(line).trim_end()
 }
 
 /// The words of a file's lines, and of the files that those name.
@@ -140,7 +129,7 @@ mod tests {
             line: 1,
         };
         let mut line = Line::new(text, &place, quoting, Files::Disk);
-        let values = line.list().unwrap();
+        let values = line.list();
         let fault = line.fault.map(|problem| *problem);
         let said = line.findings.into_iter().chain(fault);
         (values, said.map(|problem| problem.message).collect())

@@ -22,16 +22,16 @@ pub enum Span {
 /// What one value of an address ACL means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AddressValue {
-    /// Intervals known without asking anyone. The note says that Squid reads the text otherwise than it looks.
-    Spans(Vec<Span>, Option<&'static str>),
+    /// An interval known without asking anyone. The note says that Squid reads the text otherwise than it looks.
+    Span(Span, Option<&'static str>),
+    /// Every address there is, perhaps with such a note.
+    Everything(Option<&'static str>),
     /// A host name, to be resolved when the configuration is loaded.
     Name(String),
     /// Neither address nor name.
     Bad,
 }
 
-/// Every IPv4 and IPv6 address.
-const EVERYTHING: [Span; 2] = [Span::V4(0, u32::MAX), Span::V6(0, u128::MAX)];
 /// IPv4-only spellings that Squid takes for `all`.
 const OLD_ALL: [&str; 5] = [
     "0/0",
@@ -43,21 +43,22 @@ const OLD_ALL: [&str; 5] = [
 
 impl AddressValue {
     /// Reads one value: address, address/prefix, address/mask, range, range/mask, `all`, `ipv4`, `ipv6`, or a host name.
+    /// What follows a blank, as a comment in a list file does, is not looked at.
     pub fn parse(text: &str) -> Self {
+        let text = text.split([' ', '\t']).next().unwrap_or_default();
         if text.eq_ignore_ascii_case("all") {
-            return Self::Spans(EVERYTHING.to_vec(), None);
+            return Self::Everything(None);
         }
         if text.eq_ignore_ascii_case("ipv4") {
-            return Self::Spans(vec![Span::V4(0, u32::MAX)], None);
+            return Self::Span(Span::V4(0, u32::MAX), None);
         }
         if text.eq_ignore_ascii_case("ipv6") {
-            return Self::Spans(vec![Span::V6(0, u128::MAX)], None);
+            return Self::Span(Span::V6(0, u128::MAX), None);
         }
         if OLD_ALL.contains(&text) {
-            return Self::Spans(
-                EVERYTHING.to_vec(),
-                Some("write `all`: it is taken to mean every address, IPv6 included"),
-            );
+            return Self::Everything(Some(
+                "write `all`: it is taken to mean every address, IPv6 included",
+            ));
         }
         let (addresses, mask) = match text.split_once('/') {
             Some((addresses, mask)) => (addresses, Some(mask)),
@@ -70,7 +71,7 @@ impl AddressValue {
         let Some(first) = address(first) else {
             let looks_like_name =
                 mask.is_none() && !text.is_empty() && text.bytes().any(|b| b.is_ascii_alphabetic());
-            return if looks_like_name && !text.contains([':', ' ']) {
+            return if looks_like_name && !text.contains(':') {
                 Self::Name(text.to_owned())
             } else {
                 Self::Bad
@@ -81,7 +82,7 @@ impl AddressValue {
             Some(Some(last)) => last,
             Some(None) => return Self::Bad,
         };
-        span(first, last, mask).map_or(Self::Bad, |(span, note)| Self::Spans(vec![span], note))
+        span(first, last, mask).map_or(Self::Bad, |(span, note)| Self::Span(span, note))
     }
 }
 
@@ -148,21 +149,38 @@ pub struct AddressSet {
     masked4: Box<[(u32, u32)]>,
 }
 
+/// Intervals on their way into a set, by family: a list of a million takes 8 MB.
+#[derive(Debug, Default)]
+pub struct Spans {
+    v4: Vec<(u32, u32)>,
+    v6: Vec<(u128, u128)>,
+    masked4: Vec<(u32, u32)>,
+}
+
+impl Spans {
+    /// Adds an interval.
+    pub fn push(&mut self, span: Span) {
+        match span {
+            Span::V4(low, high) => self.v4.push((low, high)),
+            Span::V6(low, high) => self.v6.push((low, high)),
+            Span::Masked4 { value, mask } => self.masked4.push((value, mask)),
+        }
+    }
+
+    /// Adds every address there is.
+    pub fn push_everything(&mut self) {
+        self.push(Span::V4(0, u32::MAX));
+        self.push(Span::V6(0, u128::MAX));
+    }
+}
+
 impl AddressSet {
     /// Sorts and merges the spans.
-    pub fn build(spans: impl IntoIterator<Item = Span>) -> Self {
-        let (mut v4, mut v6, mut masked4) = (Vec::new(), Vec::new(), Vec::new());
-        for span in spans {
-            match span {
-                Span::V4(low, high) => v4.push((low, high)),
-                Span::V6(low, high) => v6.push((low, high)),
-                Span::Masked4 { value, mask } => masked4.push((value, mask)),
-            }
-        }
+    pub fn build(spans: Spans) -> Self {
         Self {
-            v4: Intervals::build(v4),
-            v6: Intervals::build(v6),
-            masked4: masked4.into(),
+            v4: Intervals::build(spans.v4),
+            v6: Intervals::build(spans.v6),
+            masked4: spans.masked4.into(),
         }
     }
 
@@ -247,14 +265,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn set(values: &[&str]) -> AddressSet {
-        AddressSet::build(
-            values
-                .iter()
-                .flat_map(|value| match AddressValue::parse(value) {
-                    AddressValue::Spans(spans, _) => spans,
-                    other => panic!("{value}: {other:?}"),
-                }),
-        )
+        let mut spans = Spans::default();
+        for value in values {
+            match AddressValue::parse(value) {
+                AddressValue::Span(span, _) => spans.push(span),
+                AddressValue::Everything(_) => spans.push_everything(),
+                other => panic!("{value}: {other:?}"),
+            }
+        }
+        AddressSet::build(spans)
     }
 
     fn check(values: &[&str], ip: &str, expected: bool) {
@@ -280,6 +299,7 @@ mod tests {
         check(&["fc00::/7"], "fe80::1", false);
         check(&["[::1]"], "::1", true);
         check(&["::1-::5"], "::4", true);
+        check(&["10.0.0.0/8 # the office"], "10.2.3.4", true);
         check(&["ipv4"], "::1", false);
         check(&["ipv6"], "::1", true);
         check(&["10.0.0.7/255.0.0.255"], "10.9.9.7", true);
@@ -291,7 +311,7 @@ mod tests {
         check(&["10.1.2.3/8"], "10.200.0.1", true);
         assert!(matches!(
             AddressValue::parse("10.1.2.3/8"),
-            AddressValue::Spans(_, Some(_))
+            AddressValue::Span(_, Some(_))
         ));
     }
 
@@ -336,7 +356,8 @@ mod tests {
             ranges in prop::collection::vec((0u32..5000, 0u32..60), 0..80),
             probes in prop::collection::vec(0u32..5100, 1..200),
         ) {
-            let spans = ranges.iter().map(|&(low, more)| Span::V4(low, low + more));
+            let mut spans = Spans::default();
+            ranges.iter().for_each(|&(low, more)| spans.push(Span::V4(low, low + more)));
             let set = AddressSet::build(spans);
             for probe in probes {
                 let naive = ranges.iter().any(|&(low, more)| low <= probe && probe <= low + more);

@@ -1,16 +1,19 @@
 //! From `acl` lines to tests. Lines of one name add up; what can't be used is a problem with its place.
 
+use std::fmt;
 use std::net::IpAddr;
 
-use config::{AclLine, Place, Problem, Severity};
+use config::values::{FileLine, Value};
+use config::{AclLine, Problem, Severity};
 use hashbrown::HashMap;
 use jiff::tz::TimeZone;
 
-use super::address::{AddressSet, AddressValue};
-use super::domain::DomainSet;
-use super::ere;
+use super::address::{AddressSet, AddressValue, Spans};
+use super::domain::{BadName, DomainSet, Domains};
+use super::ere::BadEre;
+use super::findings::Findings;
 use super::number::{PortSet, StatusSet};
-use super::pattern::{Pattern, PatternSet};
+use super::pattern::{self, BadPattern, PatternSet, Patterns};
 use super::test::{Acl, Acls, FieldTest, MethodSet, Term, Test, field_of};
 use super::time::TimeSet;
 
@@ -38,28 +41,39 @@ pub(crate) fn compile(lines: &[AclLine], environment: &Environment<'_>) -> (Acls
     }
     let mut maker = Maker {
         acls: Acls::default(),
-        problems: Vec::new(),
+        findings: Findings::default(),
         environment,
     };
     for name in order {
         let lines = by_name.get(name).map(Vec::as_slice).unwrap_or_default();
         let test = maker.test(lines);
+        if let Some(line) = lines.first() {
+            maker.findings.close(line);
+        }
         maker.acls.push(Acl {
             name: name.into(),
             test,
         });
     }
-    (maker.acls, maker.problems)
+    (maker.acls, maker.findings.problems)
 }
 
 struct Maker<'c> {
     acls: Acls,
-    problems: Vec<Problem>,
+    findings: Findings,
     environment: &'c Environment<'c>,
 }
 
-/// A value and the line it stands on.
-type Value<'c> = (&'c str, &'c AclLine);
+/// Host names of one ACL that may have no address before the rest isn't asked for: each may take seconds.
+const NAMELESS_MAX: usize = 20;
+
+/// Where a value comes from.
+#[derive(Clone, Copy)]
+struct Origin<'c> {
+    line: &'c AclLine,
+    /// The value lies in a list file.
+    file: Option<FileLine<'c>>,
+}
 
 impl Maker<'_> {
     fn test(&mut self, lines: &[&AclLine]) -> Test {
@@ -107,33 +121,38 @@ impl Maker<'_> {
     }
 
     fn addresses(&mut self, lines: &[&AclLine], make: impl Fn(AddressSet) -> Test) -> Test {
-        let mut spans = Vec::new();
-        for (value, line) in values(lines) {
-            match AddressValue::parse(value) {
-                AddressValue::Spans(more, note) => {
-                    spans.extend(more);
-                    if let Some(note) = note {
-                        self.tell(Severity::Warning, line, format!("'{value}': {note}"));
-                    }
+        let mut spans = Spans::default();
+        let mut nameless = 0;
+        for (value, origin) in values(lines) {
+            let note = match AddressValue::parse(value) {
+                AddressValue::Span(span, note) => {
+                    spans.push(span);
+                    note
                 }
-                AddressValue::Name(name) => {
+                AddressValue::Everything(note) => {
+                    spans.push_everything();
+                    note
+                }
+                AddressValue::Name(name) if nameless < NAMELESS_MAX => {
                     let found = (self.environment.resolve)(&name);
                     if found.is_empty() {
-                        self.tell(
-                            Severity::Error,
-                            line,
-                            format!("Bad host/IP: '{name}' has no address; it matches nothing"),
-                        );
+                        nameless += 1;
+                        self.fatal(origin, format_args!("Bad host/IP: '{name}' has no address"));
                     }
                     for ip in found {
-                        if let AddressValue::Spans(more, _) = AddressValue::parse(&ip.to_string()) {
-                            spans.extend(more);
+                        if let AddressValue::Span(span, _) = AddressValue::parse(&ip.to_string()) {
+                            spans.push(span);
                         }
                     }
+                    None
                 }
-                AddressValue::Bad => {
-                    self.tell(Severity::Fatal, line, format!("Bad host/IP: '{value}'"))
+                AddressValue::Name(_) | AddressValue::Bad => {
+                    self.fatal(origin, format_args!("Bad host/IP: '{value}'"));
+                    None
                 }
+            };
+            if let Some(note) = note {
+                self.warn(origin, format_args!("'{value}': {note}"));
             }
         }
         let set = AddressSet::build(spans);
@@ -149,35 +168,38 @@ impl Maker<'_> {
     }
 
     fn domains(&mut self, lines: &[&AclLine]) -> DomainSet {
-        let mut set = DomainSet::default();
-        for (value, line) in values(lines) {
-            if value.starts_with("*.") {
-                self.tell(
-                    Severity::Warning,
-                    line,
-                    format!(
-                        "'{value}' matches no name; write '{}'",
-                        value.trim_start_matches('*')
-                    ),
+        let sizes = lines.iter().map(|line| line.values.size_max());
+        let (names, bytes) = sizes.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+        let mut domains = Domains::with_capacity(names, bytes);
+        for (value, origin) in values(lines) {
+            if let Some(domain) = value.strip_prefix('*').filter(|rest| rest.starts_with('.')) {
+                self.warn(
+                    origin,
+                    format_args!("'{value}' matches no name; write '{domain}'"),
                 );
             }
-            if set.insert(value).is_err() {
-                self.tell(Severity::Fatal, line, format!("Bad domain name: '{value}'"));
+            match domains.insert(value) {
+                Ok(()) => {}
+                Err(BadName::NoHost) => {
+                    self.warn(
+                        origin,
+                        format_args!("'{value}' is no domain name: it matches nothing"),
+                    );
+                }
+                Err(BadName::Full) => {
+                    self.fatal(origin, format_args!("the names are more than 4 GB"));
+                    break;
+                }
             }
         }
-        set.shrink();
-        set
+        domains.build()
     }
 
     fn ports(&mut self, lines: &[&AclLine]) -> PortSet {
         let mut set = PortSet::default();
-        for (value, line) in values(lines) {
+        for (value, origin) in values(lines) {
             if !set.insert(value) {
-                self.tell(
-                    Severity::Fatal,
-                    line,
-                    format!("Invalid port value: '{value}'"),
-                );
+                self.fatal(origin, format_args!("Invalid port value: '{value}'"));
             }
         }
         set
@@ -185,13 +207,9 @@ impl Maker<'_> {
 
     fn statuses(&mut self, lines: &[&AclLine]) -> StatusSet {
         let mut set = StatusSet::default();
-        for (value, line) in values(lines) {
+        for (value, origin) in values(lines) {
             if !set.insert(value) {
-                self.tell(
-                    Severity::Fatal,
-                    line,
-                    format!("Invalid status code: '{value}'"),
-                );
+                self.fatal(origin, format_args!("Invalid status code: '{value}'"));
             }
         }
         set
@@ -200,8 +218,8 @@ impl Maker<'_> {
     fn times(&mut self, lines: &[&AclLine]) -> Test {
         let mut set = TimeSet::default();
         for line in lines {
-            if let Err(bad) = set.insert_line(line.values.iter().map(String::as_str)) {
-                self.tell(Severity::Fatal, line, bad.to_string());
+            if let Err(bad) = set.insert_line(line.values.texts()) {
+                self.fatal(Origin { line, file: None }, format_args!("{bad}"));
             }
         }
         Test::Time {
@@ -211,17 +229,13 @@ impl Maker<'_> {
     }
 
     fn random(&mut self, lines: &[&AclLine]) -> Test {
-        let Some((value, line)) = values(lines).last() else {
+        let Some((value, origin)) = values(lines).last() else {
             return Test::Nothing;
         };
         if let Some(below) = share(value) {
             return Test::Random(below);
         }
-        self.tell(
-            Severity::Fatal,
-            line,
-            format!("Bad random value: '{value}'"),
-        );
+        self.fatal(origin, format_args!("Bad random value: '{value}'"));
         Test::NotYet
     }
 
@@ -234,48 +248,81 @@ impl Maker<'_> {
         }
     }
 
+    /// Squid leaves out an expression that the C library refuses, and so do we; what we can't do is fatal.
     fn pattern_set(&mut self, lines: &[&AclLine], skipped: usize) -> Option<PatternSet> {
-        let mut patterns = Vec::new();
-        let mut places: Vec<&AclLine> = Vec::new();
+        let mut patterns = Patterns::default();
+        let mut first_too_many = None;
+        let (mut count, mut usable) = (0, true);
         for line in lines {
             let mut ignore_case = line.flags.iter().any(|flag| flag == "-i");
-            for value in line.values.iter().skip(skipped) {
-                match value.as_str() {
+            for Value { text, file } in line.values.iter().skip(skipped) {
+                match text {
                     "-i" => ignore_case = true,
                     "+i" => ignore_case = false,
                     text => {
-                        patterns.push(Pattern {
-                            text: text.into(),
-                            ignore_case,
-                        });
-                        places.push(line);
+                        let origin = Origin { line, file };
+                        match patterns.add(count, text, ignore_case) {
+                            Ok(None) => {}
+                            Ok(Some(letter)) => self.warn(
+                                origin,
+                                format_args!("'\\{letter}' in '{text}' means the letter {letter}, as in every POSIX pattern"),
+                            ),
+                            Err(BadPattern::Ere(bad @ BadEre::BackReference)) => {
+                                usable = false;
+                                self.fatal(origin, format_args!("invalid regular expression: {bad}: '{text}'"));
+                            }
+                            Err(BadPattern::Ere(bad)) => self.findings.tell(
+                                Severity::Error,
+                                line,
+                                file,
+                                format_args!("Skipping regular expression. Compile failed: '{text}': {bad}"),
+                            ),
+                            Err(BadPattern::TooMany) => {
+                                first_too_many.get_or_insert(origin);
+                            }
+                        }
+                        count += 1;
                     }
                 }
             }
         }
-        for (pattern, line) in patterns.iter().zip(&places) {
-            if let Ok(Some(letter)) =
-                ere::translate(&pattern.text).map(|translated| translated.letter_escape)
-            {
-                self.tell(
-                    Severity::Warning,
-                    line,
-                    format!(
-                        "'\\{letter}' in '{}' means the letter {letter}, as in every POSIX pattern",
-                        pattern.text
-                    ),
-                );
-            }
+        if let Some(origin) = first_too_many {
+            let proper = patterns.proper();
+            let (most, bare) = (pattern::PROPER_MAX, pattern::UNGUARDED_MAX);
+            self.fatal(origin, format_args!(
+                "too many regular expressions: of {count}, {proper} are more than plain texts with anchors; at most {most} \
+                 such can be searched for, and {bare} without three plain letters in a row. Put hosts into a dstdomain list, or ask a url_rewrite_program"
+            ));
+            return None;
         }
-        match PatternSet::build(&patterns) {
+        if !usable {
+            return None;
+        }
+        match patterns.compile() {
             Ok(set) => Some(set),
             Err(bad) => {
-                if let Some(line) = places.get(bad.index).or(lines.first()) {
-                    self.tell(
-                        Severity::Fatal,
-                        line,
-                        format!("invalid regular expression: {bad}"),
-                    );
+                let mut all = lines.iter().flat_map(|line| {
+                    let own = line
+                        .values
+                        .iter()
+                        .skip(skipped)
+                        .filter(|value| !matches!(value.text, "-i" | "+i"));
+                    own.map(move |value| {
+                        (
+                            value.text,
+                            Origin {
+                                line,
+                                file: value.file,
+                            },
+                        )
+                    })
+                });
+                if let Some((text, origin)) = all.nth(bad.number) {
+                    let megabytes = pattern::BYTES_MAX >> 20;
+                    self.fatal(origin, format_args!(
+                        "invalid regular expression: Regular expression too big: '{text}': those of the ACL take more than \
+                         {megabytes} MB"
+                    ));
                 }
                 None
             }
@@ -309,7 +356,7 @@ impl Maker<'_> {
                     names.push(name)
                 }
                 Some(_) => {}
-                None => self.tell(Severity::Fatal, line, "no header name".into()),
+                None => self.fatal(Origin { line, file: None }, format_args!("no header name")),
             }
         }
         let mut tests = Vec::new();
@@ -333,13 +380,13 @@ impl Maker<'_> {
 
     fn terms(&mut self, line: &AclLine) -> Vec<Term> {
         let mut terms = Vec::new();
-        for value in &line.values {
-            let (name, negated) = value
+        for Value { text, file } in line.values.iter() {
+            let (name, negated) = text
                 .strip_prefix('!')
-                .map_or((value.as_str(), false), |name| (name, true));
+                .map_or((text, false), |name| (name, true));
             match self.acls.find(name) {
                 Some(acl) => terms.push(Term { acl, negated }),
-                None => self.tell(Severity::Fatal, line, format!("ACL not found: {name}")),
+                None => self.fatal(Origin { line, file }, format_args!("ACL not found: {name}")),
             }
         }
         terms
@@ -353,50 +400,30 @@ impl Maker<'_> {
             line.kind
         );
         let told = self
+            .findings
             .problems
             .iter()
             .any(|problem| problem.message == message);
         if !told && !line.predefined {
-            self.tell(Severity::Warning, line, message);
+            self.warn(Origin { line, file: None }, format_args!("{message}"));
         }
         Test::NotYet
     }
 
-    fn tell(&mut self, severity: Severity, line: &AclLine, message: String) {
-        let text = format!(
-            "acl {} {} {}",
-            line.name,
-            line.kind,
-            line.values.first().map_or("", String::as_str)
-        );
-        self.problems
-            .push(problem(severity, "acl", &line.place, message, text));
+    fn fatal(&mut self, Origin { line, file }: Origin<'_>, message: fmt::Arguments<'_>) {
+        self.findings.tell(Severity::Fatal, line, file, message);
+    }
+
+    fn warn(&mut self, Origin { line, file }: Origin<'_>, message: fmt::Arguments<'_>) {
+        self.findings.tell(Severity::Warning, line, file, message);
     }
 }
 
-/// A problem without a hint.
-pub(crate) fn problem(
-    severity: Severity,
-    directive: &str,
-    place: &Place,
-    message: String,
-    text: String,
-) -> Problem {
-    Problem {
-        severity,
-        place: place.clone(),
-        directive: directive.into(),
-        message,
-        hint: String::new(),
-        text,
-        mark: None,
-    }
-}
-
-fn values<'c>(lines: &'c [&'c AclLine]) -> impl Iterator<Item = Value<'c>> {
-    lines
-        .iter()
-        .flat_map(|line| line.values.iter().map(move |value| (value.as_str(), *line)))
+fn values<'c>(lines: &'c [&'c AclLine]) -> impl Iterator<Item = (&'c str, Origin<'c>)> {
+    lines.iter().flat_map(|line| {
+        let values = line.values.iter();
+        values.map(move |Value { text, file }| (text, Origin { line, file }))
+    })
 }
 
 fn words(lines: &[&AclLine]) -> Box<[Box<str>]> {
@@ -433,3 +460,6 @@ fn share(text: &str) -> Option<u64> {
         .contains(&share)
         .then_some((share * u64::MAX as f64) as u64)
 }
+
+#[cfg(test)]
+mod tests;

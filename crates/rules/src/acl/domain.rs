@@ -1,8 +1,11 @@
 //! Sets of domain names (`dstdomain`, `srcdomain`): `.example.com` means the domain and everything below it,
-//! `www.example.com` only itself. A test hashes the name once from its end and looks at each dot, so its cost
-//! depends on the labels of the name asked, not on the size of the set. About 30 bytes a name.
+//! `www.example.com` only itself. A test looks up the name and what follows each of its dots, so its cost depends on
+//! the labels of the name asked, not on the size of the set. A name takes its bytes and 8 to 14 more.
 
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use memchr::memrchr_iter;
+use rapidhash::v3::{DEFAULT_RAPID_SECRETS, rapidhash_v3_nano_inline};
 
 /// The name itself is in the set.
 const EXACT: u8 = 1;
@@ -10,6 +13,10 @@ const EXACT: u8 = 1;
 const BELOW: u8 = 2;
 /// Longest name kept, in bytes (RFC 1035 §2.3.4 allows 253).
 const NAME_BYTES_MAX: usize = 255;
+
+/// Names that wait for their places in the table, which is larger than the processor's caches: in the order of the
+/// places, 5 million names take 0.9 s of a busy machine instead of 3.0 s.
+const WAITING_MAX: usize = 1 << 18;
 
 /// A set of domain names, compared without regard to letter case and to a final dot.
 #[derive(Debug, Default)]
@@ -22,16 +29,44 @@ pub struct DomainSet {
     labels_max: usize,
 }
 
+/// A set in the making.
+#[derive(Debug, Default)]
+pub struct Domains {
+    set: DomainSet,
+    /// Hash and offset of names that aren't in the table yet.
+    waiting: Vec<(u64, u32)>,
+    /// Bytes of names that were there already.
+    wasted: usize,
+}
+
 /// Why a name can't be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotADomain;
+pub enum BadName {
+    /// No host has such a name: it is empty, too long, or has a blank or a slash.
+    NoHost,
+    /// The set is full: 4 GB of names.
+    Full,
+}
 
-impl DomainSet {
-    /// Adds `name` (exactly this name) or `.name` (it and all below). Says whether the set got larger by it.
+impl Domains {
+    /// Room for this many names that have this many bytes together.
+    pub fn with_capacity(names: usize, bytes: usize) -> Self {
+        Self {
+            set: DomainSet {
+                names: Vec::with_capacity(bytes + 2 * names),
+                table: HashTable::with_capacity(names),
+                labels_max: 0,
+            },
+            waiting: Vec::with_capacity(names.min(WAITING_MAX)),
+            wasted: 0,
+        }
+    }
+
+    /// Adds `name` (exactly this name) or `.name` (it and all below).
     ///
     /// # Errors
-    /// The text is empty or too long to be a domain name, or the set is full (4 GB of names).
-    pub fn insert(&mut self, text: &str) -> Result<bool, NotADomain> {
+    /// The text can't be the name of a host, or the set is full.
+    pub fn insert(&mut self, text: &str) -> Result<(), BadName> {
         let (flags, name) = match text.strip_prefix('.') {
             Some(name) => (EXACT | BELOW, name),
             None => (EXACT, text),
@@ -41,60 +76,103 @@ impl DomainSet {
             .and_then(|n| n.strip_suffix(']'))
             .unwrap_or(name);
         let name = name.strip_suffix('.').unwrap_or(name).as_bytes();
-        let length = u8::try_from(name.len()).map_err(|_| NotADomain)?;
-        if name.is_empty() {
-            return Err(NotADomain);
+        let length = u8::try_from(name.len()).map_err(|_| BadName::NoHost)?;
+        if name.is_empty() || memchr::memchr3(b' ', b'\t', b'/', name).is_some() {
+            return Err(BadName::NoHost);
         }
-        let hash = name
-            .iter()
-            .rev()
-            .fold(SEED, |hash, byte| mix(hash, byte.to_ascii_lowercase()));
-        if let Some(&offset) = self.table.find(hash, |&at| entry_is(&self.names, at, name)) {
-            let Some(old) = self.names.get_mut(offset as usize) else {
-                return Err(NotADomain);
-            };
-            let grew = *old | flags != *old;
-            *old |= flags;
-            return Ok(grew);
+        let DomainSet {
+            names, labels_max, ..
+        } = &mut self.set;
+        let start = names.len();
+        let offset = u32::try_from(start).map_err(|_| BadName::Full)?;
+        names.extend_from_slice(&[flags, length]);
+        names.extend_from_slice(name);
+        let own = names.get_mut(start + 2..).unwrap_or_default();
+        own.make_ascii_lowercase();
+        *labels_max = (*labels_max).max(labels(own));
+        self.waiting.push((hash(own), offset));
+        if self.waiting.len() == WAITING_MAX {
+            self.place_waiting();
         }
-        let offset = u32::try_from(self.names.len()).map_err(|_| NotADomain)?;
-        self.names.extend([flags, length]);
-        self.names.extend(name.iter().map(u8::to_ascii_lowercase));
-        let names = &self.names;
-        self.table
-            .insert_unique(hash, offset, |&at| hash_of(names, at));
-        self.labels_max = self.labels_max.max(labels(name));
-        Ok(true)
+        Ok(())
     }
 
+    fn place_waiting(&mut self) {
+        let DomainSet { names, table, .. } = &mut self.set;
+        let places = u64::try_from(table.num_buckets()).unwrap_or(u64::MAX);
+        self.waiting
+            .sort_unstable_by_key(|&(hash, offset)| (hash & places.wrapping_sub(1), offset));
+        for (hash, offset) in self.waiting.drain(..) {
+            let known = |&at: &u32| entry(names, at) == entry(names, offset);
+            match table.entry(hash, known, |&at| self::hash(entry(names, at))) {
+                Entry::Vacant(free) => {
+                    free.insert(offset);
+                }
+                Entry::Occupied(old) => {
+                    let flags = names.get(offset as usize).copied().unwrap_or(0);
+                    self.wasted += entry(names, offset).len() + 2;
+                    if let Some(old) = names.get_mut(*old.get() as usize) {
+                        *old |= flags;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The set. One that had many names twice is written anew without them.
+    pub fn build(mut self) -> DomainSet {
+        self.place_waiting();
+        let Self {
+            mut set, wasted, ..
+        } = self;
+        if wasted > set.names.len() / 8 {
+            let mut names = Vec::with_capacity(set.names.len() - wasted);
+            for at in &mut set.table {
+                let start = *at as usize;
+                let end = start + 2 + entry(&set.names, *at).len();
+                *at = u32::try_from(names.len()).unwrap_or(u32::MAX);
+                names.extend_from_slice(set.names.get(start..end).unwrap_or_default());
+            }
+            set.names = names;
+        }
+        set.names.shrink_to_fit();
+        let names = &set.names;
+        set.table.shrink_to_fit(|&at| hash(entry(names, at)));
+        set
+    }
+}
+
+impl DomainSet {
     /// Is the name, or a domain above it that was added with a leading dot, in the set?
     pub fn contains(&self, name: &str) -> bool {
         let name = name.strip_suffix('.').unwrap_or(name).as_bytes();
-        if self.table.is_empty() || name.len() > NAME_BYTES_MAX {
+        let mut lower = [0; NAME_BYTES_MAX];
+        let Some(lower) = lower
+            .get_mut(..name.len())
+            .filter(|_| !self.table.is_empty())
+        else {
             return false;
-        }
-        let mut hash = SEED;
-        let mut labels = 1;
-        for (index, &byte) in name.iter().enumerate().rev() {
-            if byte == b'.' {
-                let suffix = name.get(index + 1..).unwrap_or_default();
-                if self.flags(hash, suffix) & BELOW != 0 {
-                    return true;
-                }
-                labels += 1;
-                if labels > self.labels_max {
-                    return false;
-                }
+        };
+        lower.copy_from_slice(name);
+        lower.make_ascii_lowercase();
+        let name = &*lower;
+        for (dot, labels) in memrchr_iter(b'.', name).zip(1..) {
+            if labels > self.labels_max {
+                return false;
             }
-            hash = mix(hash, byte.to_ascii_lowercase());
+            if self.flags(name.get(dot + 1..).unwrap_or_default()) & BELOW != 0 {
+                return true;
+            }
         }
-        self.flags(hash, name) & EXACT != 0
+        self.flags(name) != 0
     }
 
-    /// The flags of exactly this name; 0 when it was not added.
+    /// The flags of exactly this name, given in lower case; 0 when it was not added.
     #[inline]
-    fn flags(&self, hash: u64, name: &[u8]) -> u8 {
-        let found = self.table.find(hash, |&at| entry_is(&self.names, at, name));
+    fn flags(&self, name: &[u8]) -> u8 {
+        let found = self
+            .table
+            .find(hash(name), |&at| entry(&self.names, at) == name);
         found
             .and_then(|&at| self.names.get(at as usize))
             .copied()
@@ -111,39 +189,16 @@ impl DomainSet {
         self.table.is_empty()
     }
 
-    /// Gives back what was kept for growing; call it after the last insert.
-    pub fn shrink(&mut self) {
-        self.names.shrink_to_fit();
-        let names = &self.names;
-        self.table.shrink_to_fit(|&at| hash_of(names, at));
-    }
-
     /// Bytes held on the heap, nearly.
     pub fn heap_bytes(&self) -> usize {
         self.names.capacity() + self.table.allocation_size()
     }
 }
 
-/// Start value of the hash. Clients can't add names, so it needs no secret.
-const SEED: u64 = 0x243F_6A88_85A3_08D3;
-
-/// One byte into the hash, from the end of the name to its start.
+/// Clients can't add names, so the hash needs no secret.
 #[inline]
-fn mix(hash: u64, byte: u8) -> u64 {
-    let next = (hash ^ u64::from(byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    next ^ (next >> 29)
-}
-
-fn hash_of(names: &[u8], at: u32) -> u64 {
-    entry(names, at)
-        .iter()
-        .rev()
-        .fold(SEED, |hash, byte| mix(hash, *byte))
-}
-
-#[inline]
-fn entry_is(names: &[u8], at: u32, name: &[u8]) -> bool {
-    entry(names, at).eq_ignore_ascii_case(name)
+fn hash(name: &[u8]) -> u64 {
+    rapidhash_v3_nano_inline::<true, false>(name, &DEFAULT_RAPID_SECRETS)
 }
 
 #[inline]
@@ -162,13 +217,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn set(names: &[&str]) -> DomainSet {
-        let mut set = DomainSet::default();
+    fn set(names: &[impl AsRef<str>]) -> DomainSet {
+        let mut domains = Domains::default();
         for name in names {
-            set.insert(name).unwrap();
+            domains.insert(name.as_ref()).unwrap();
         }
-        set.shrink();
-        set
+        domains.build()
     }
 
     #[test]
@@ -199,32 +253,60 @@ mod tests {
     }
 
     #[test]
-    fn a_name_given_twice_is_kept_once() {
-        let mut set = DomainSet::default();
-        assert_eq!(set.insert("example.com"), Ok(true));
-        assert_eq!(set.insert("EXAMPLE.com."), Ok(false));
-        assert_eq!(set.insert(".example.com"), Ok(true));
-        assert_eq!(set.insert("example.com"), Ok(false));
-        assert_eq!(set.len(), 1);
-        assert!(set.contains("www.example.com"));
-        assert_eq!(set.insert("."), Err(NotADomain));
-        assert_eq!(set.insert(""), Err(NotADomain));
+    fn a_name_given_twice_is_kept_once_and_means_both() {
+        let once = set(&["example.com", "www.x.org"]);
+        let set = set(&[
+            "example.com",
+            "www.x.org",
+            "EXAMPLE.com.",
+            ".example.com",
+            "example.com",
+        ]);
+        assert_eq!((set.len(), set.heap_bytes()), (2, once.heap_bytes()));
+        assert!(set.contains("www.example.com") && set.contains("www.x.org"));
+        assert!(!once.contains("www.example.com") && !set.contains("a.www.x.org"));
     }
 
     #[test]
-    fn a_hundred_thousand_names_take_less_than_forty_bytes_each() {
-        let mut set = DomainSet::default();
-        for index in 0..100_000 {
-            set.insert(&format!(".blocked-{index}.example.net"))
-                .unwrap();
+    fn what_no_host_can_be_called_is_refused() {
+        let mut domains = Domains::default();
+        let long = "a".repeat(256);
+        for text in [
+            "",
+            ".",
+            "a b",
+            "example.com # shop",
+            "example.com/path",
+            &long,
+        ] {
+            assert_eq!(domains.insert(text), Err(BadName::NoHost), "{text}");
         }
-        set.shrink();
-        let per_name = set.heap_bytes() / set.len();
-        assert!(per_name < 45, "{per_name} bytes for names of 26 bytes");
-        assert!(
-            set.contains("x.blocked-99999.example.net")
-                && !set.contains("blocked-100000.example.net")
-        );
+        let longest = "a".repeat(255);
+        assert_eq!(domains.insert(&format!(".{longest}")), Ok(()));
+        let set = domains.build();
+        assert!(set.contains(&longest));
+        assert!(!set.contains(&format!("b.{longest}")) && !set.contains(&long));
+    }
+
+    /// More names than wait at once, with and without room made beforehand; each comes twice.
+    #[test]
+    fn many_names_take_less_than_forty_bytes_each() {
+        let count = WAITING_MAX + 10_000;
+        let name = |index: usize| format!(".blocked-{}.example.net", index % count);
+        for mut domains in [
+            Domains::default(),
+            Domains::with_capacity(2 * count, 60 * count),
+        ] {
+            for index in 0..2 * count {
+                domains.insert(&name(index)).unwrap();
+            }
+            let set = domains.build();
+            assert_eq!(set.len(), count);
+            let per_name = set.heap_bytes() / count;
+            assert!(per_name < 40, "{per_name} bytes for names of 26 bytes");
+            assert!((0..count).all(|index| set.contains(name(index).trim_start_matches('.'))));
+            assert!(!set.contains("blocked-x.example.net"));
+        }
     }
 
     fn naive(names: &[String], asked: &str) -> bool {
@@ -240,10 +322,7 @@ mod tests {
             names in prop::collection::vec("\\.?[ab]{1,2}(\\.[ab]{1,2}){0,3}", 0..12),
             asked in prop::collection::vec("[ab]{1,2}(\\.[ab]{1,2}){0,4}", 1..30),
         ) {
-            let mut set = DomainSet::default();
-            for name in &names {
-                set.insert(name).unwrap();
-            }
+            let set = set(&names);
             for asked in asked {
                 prop_assert_eq!(set.contains(&asked), naive(&names, &asked), "{} in {:?}", asked, names);
             }

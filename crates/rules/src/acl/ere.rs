@@ -6,8 +6,6 @@
 pub struct Translated {
     /// The pattern for `regex::bytes` with Unicode off and `.` matching newlines.
     pub regex: String,
-    /// The bytes searched for when the pattern is plain text.
-    pub plain: Option<Vec<u8>>,
     /// One text per alternative, of which a match must contain at least one; empty when there is no such list.
     pub required: Vec<Vec<u8>>,
     /// Holds `\d` or another escape that POSIX takes for the bare letter.
@@ -86,7 +84,6 @@ struct Translator<'p> {
     groups: Vec<usize>,
     atom: Atom,
     atom_start: usize,
-    plain: bool,
     run: Vec<u8>,
     best: Vec<u8>,
     required: Option<Vec<Vec<u8>>>,
@@ -102,7 +99,6 @@ impl<'p> Translator<'p> {
             groups: Vec::new(),
             atom: Atom::None,
             atom_start: 0,
-            plain: true,
             run: Vec::new(),
             best: Vec::new(),
             required: Some(Vec::new()),
@@ -334,7 +330,6 @@ impl<'p> Translator<'p> {
 
     /// The text seen so far ends here; keep it if it is the longest of its alternative.
     fn break_run(&mut self) {
-        self.plain = false;
         if self.run.len() > self.best.len() {
             std::mem::swap(&mut self.best, &mut self.run);
         }
@@ -358,15 +353,10 @@ impl<'p> Translator<'p> {
         if !self.groups.is_empty() {
             return Err(BadEre::Group);
         }
-        let plain = self
-            .plain
-            .then(|| self.run.clone())
-            .filter(|text| !text.is_empty());
         self.break_run();
         self.close_branch();
         Ok(Translated {
             regex: self.out,
-            plain,
             required: self.required.unwrap_or_default(),
             letter_escape: self.letter_escape,
         })
@@ -523,11 +513,6 @@ mod tests {
         assert_eq!(required("(abcd)"), Vec::<String>::new());
         assert_eq!(required("^abcd|x[0-9]efgh"), ["abcd", "efgh"]);
         assert_eq!(required("abcd|x"), Vec::<String>::new());
-        assert_eq!(
-            translate(r"www\.example").unwrap().plain,
-            Some(b"www.example".to_vec())
-        );
-        assert_eq!(translate("^www").unwrap().plain, None);
         assert_eq!(translate(r"\d").unwrap().letter_escape, Some('d'));
     }
 

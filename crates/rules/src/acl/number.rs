@@ -14,8 +14,10 @@ impl Default for PortSet {
 }
 
 impl PortSet {
-    /// Adds `N` or `N-M`; false when the text is neither.
+    /// Adds `N` or `N-M`; false when the text is neither. What follows a blank, as a comment in a list file does, is
+    /// not looked at.
     pub fn insert(&mut self, text: &str) -> bool {
+        let text = text.split([' ', '\t']).next().unwrap_or_default();
         let (low, high) = text.split_once('-').unwrap_or((text, text));
         let (Ok(low), Ok(high)) = (low.trim().parse::<u16>(), high.trim().parse::<u16>()) else {
             return false;

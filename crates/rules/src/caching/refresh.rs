@@ -5,8 +5,8 @@ use config::{Problem, RefreshOptions, RefreshPattern, Severity};
 use regex::bytes::{RegexSet, RegexSetBuilder};
 
 use super::secs;
-use crate::acl::compile::problem;
 use crate::acl::ere;
+use crate::acl::findings::problem;
 
 /// One rule. Times are in seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]

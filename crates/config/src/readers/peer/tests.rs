@@ -142,6 +142,6 @@ fn domains_of_a_peer_become_rules() {
             .find(|acl| acl.name == access[at].acls[0].name)
             .unwrap()
     };
-    assert_eq!(acl(0).values, [".x", ".y"]);
-    assert_eq!(acl(1).values, [".z.y"]);
+    assert_eq!(acl(0).values, [".x", ".y"].into_iter().collect());
+    assert_eq!(acl(1).values, [".z.y"].into_iter().collect());
 }
