@@ -159,12 +159,17 @@ impl<'t> Reading<'t> {
 impl Draft {
     fn read(&mut self, row: &Row, line: &mut Line<'_>) -> Result<(), Box<Problem>> {
         match row.status {
-            Status::NoEffect(_) => Ok(()),
-            Status::Done => self.run(row, line),
+            Status::NoEffect(_) | Status::Done => self.run(row, line),
             Status::NotYet(area) => {
                 if !row.asks_for_nothing(line.value()) {
                     let meaning = format!("It belongs to {area}: {}.", row.doc);
                     self.not_yet(line, row.name, &meaning);
+                }
+                self.run(row, line)
+            }
+            Status::Refused(why) => {
+                if !row.asks_for_nothing(line.value()) && self.first(row.name) {
+                    line.note_error(format!("refused: {}", row.name), &format!("{why}."));
                 }
                 self.run(row, line)
             }
@@ -178,8 +183,7 @@ impl Draft {
     }
 
     fn run(&mut self, row: &Row, line: &mut Line<'_>) -> Result<(), Box<Problem>> {
-        let Some(read) = row.read else { return Ok(()) };
-        read(self, line)?;
+        row.read(self, line)?;
         if let Some(left) = line.leftover() {
             line.warn(
                 format!("{}: nothing is done with '{left}'", line.directive),
