@@ -9,6 +9,8 @@ use crate::directives::{self, Row, Status};
 use crate::event::{Event, Options};
 use crate::model::Config;
 use crate::problem::{Place, Problem, Problems, Severity, shortened};
+use crate::readers::accelerator::Accelerator;
+use crate::readers::old_log::OldLogs;
 use crate::text::line::Line;
 use crate::text::source::Files;
 use crate::text::walk::{Found, Walk};
@@ -31,6 +33,10 @@ pub(crate) struct Draft {
     pub(crate) quoting: bool,
     /// `emulate_httpd_log`: logs without a format of their own are `common`.
     pub(crate) common_log: bool,
+    /// `httpd_accel_*`.
+    pub(crate) accelerator: Accelerator,
+    /// `log_access` and logs with directives of their own.
+    pub(crate) old_logs: OldLogs,
     /// Names of `logformat` lines.
     pub(crate) formats: HashSet<String>,
     told: HashSet<String>,
@@ -46,6 +52,8 @@ impl Draft {
             peers: HashMap::new(),
             quoting: false,
             common_log: false,
+            accelerator: Accelerator::default(),
+            old_logs: OldLogs::default(),
             formats: HashSet::new(),
             told: HashSet::new(),
         }
@@ -146,8 +154,9 @@ impl<'t> Reading<'t> {
     }
 
     fn finish(mut self) -> Result<Config, Problems> {
-        self.draft.apply_default_format();
-        self.draft.acls.finish(&mut self.draft.config.acls);
+        if let Some(told) = self.draft.resolve() {
+            self.problem(told);
+        }
         if self.problems.iter().any(Problem::stops) {
             return Err(Problems(self.problems));
         }

@@ -100,7 +100,7 @@ impl Kind {
                 address(line, &word)?;
             }
             Self::Pool => pool(line)?,
-            Self::Words => drop(line.list()?),
+            Self::Words => drop(line.words()),
             Self::Addresses => {
                 for word in line.words() {
                     address(line, &word)?;
