@@ -167,7 +167,7 @@ impl<'t> Reading<'t> {
 
 impl Draft {
     fn read(&mut self, row: &Row, line: &mut Line<'_>) -> Result<(), Box<Problem>> {
-        match row.status {
+        let outcome = match row.status {
             Status::NoEffect(_) | Status::Done => self.run(row, line),
             Status::NotYet(area) => {
                 if !row.asks_for_nothing(line.value()) {
@@ -188,7 +188,14 @@ impl Draft {
                 }
                 self.run(row, line)
             }
-        }
+        };
+        outcome.map_err(|mut problem| {
+            // Newer Squids ignore a line whose name they no longer have, whatever its value.
+            if row.versions.until.is_some() && problem.severity == Severity::Fatal {
+                problem.severity = Severity::Error;
+            }
+            problem
+        })
     }
 
     fn run(&mut self, row: &Row, line: &mut Line<'_>) -> Result<(), Box<Problem>> {

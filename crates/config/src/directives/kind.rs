@@ -18,6 +18,8 @@ pub enum Kind {
     Number,
     /// A whole number, with or without `%`.
     Percent,
+    /// A whole number from 0 to 65535.
+    Short,
     /// A port number; 0 switches off.
     Port,
     /// A number with a unit of bytes.
@@ -83,9 +85,8 @@ impl Kind {
             Self::OneOf(words) => one_of(line, words)?,
             Self::Number => number(line)?,
             Self::Percent => drop(line.percent()?),
-            Self::Port => port(line)?,
-            Self::Size => drop(line.size()?),
-            Self::SizeOrNone => drop(line.size_or_none()?),
+            Self::Short | Self::Port => short(line)?,
+            Self::Size | Self::SizeOrNone => drop(line.size_or_none()?),
             Self::Kilobytes => drop(line.kilobytes_or_none()?),
             Self::Time => drop(line.time()?),
             Self::Word => drop(line.required("value")?),
@@ -130,7 +131,7 @@ impl fmt::Display for Kind {
         f.write_str(match self {
             Self::OnOff => "on or off",
             Self::OneOf(_) => "choice",
-            Self::Number => "number",
+            Self::Number | Self::Short => "number",
             Self::Percent => "percentage",
             Self::Port => "port",
             Self::Size => "size",
@@ -174,11 +175,11 @@ fn number(line: &mut Line<'_>) -> Outcome {
     }
 }
 
-fn port(line: &mut Line<'_>) -> Outcome {
+fn short(line: &mut Line<'_>) -> Outcome {
     let number = line.integer()?;
     match u16::try_from(number) {
         Ok(_) => Ok(()),
-        Err(_) => Err(line.fatal(format!("{number} is not a port"))),
+        Err(_) => Err(line.fatal(format!("{number} is not from 0 to 65535"))),
     }
 }
 
@@ -245,7 +246,7 @@ mod tests {
         );
         fatal("digest_bits_per_entry five", "'five' is not a whole number");
         fatal("netdb_low 4294967296", "out of range");
-        fatal("icp_port 65536", "65536 is not a port");
+        fatal("icp_port 65536", "65536 is not from 0 to 65535");
         fatal("digest_swapout_chunk_size 4 QB", "unknown bytes unit 'QB'");
         fatal("authenticate_ttl 1 aeon", "unknown time unit 'aeon'");
         fatal("ftp_user", "missing value");

@@ -91,3 +91,113 @@ pub(super) const ROWS: &[Row] = &[
     row("zph_parent", &[], Kind::Number, ["N", ""], only("2.7", "2.7"), "qos_flows parent-hit", obsolete("Use qos_flows.")),
     row("zph_sibling", &[], Kind::Number, ["N", ""], only("2.7", "2.7"), "qos_flows sibling-hit", obsolete("Use qos_flows.")),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::directives::Status;
+    use crate::parse;
+
+    /// What a text says, without its findings and line numbers.
+    fn meaning(text: &str) -> String {
+        let mut config =
+            parse(text, "test").unwrap_or_else(|problems| panic!("{text}: {problems}"));
+        config.warnings.clear();
+        let whole = format!("{config:?}");
+        let mut parts = whole.split("line: ");
+        let mut plain = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            plain.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
+        }
+        plain
+    }
+
+    fn check(old: &str, new: &str) {
+        assert_eq!(meaning(old), meaning(new), "{old}");
+    }
+
+    #[test]
+    fn old_lines_say_what_their_successors_say() {
+        check("cache_access_log /a", "access_log /a");
+        check("http_access2 deny all", "adapted_http_access deny all");
+        check("no_cache deny all", "cache deny all");
+        check(
+            "emulate_httpd_log on\naccess_log /a",
+            "access_log /a common",
+        );
+        check(
+            "access_log /a\nreferer_log /r",
+            "access_log /a\naccess_log /r referrer",
+        );
+        check(
+            "access_log /a\nreferrer_log /r",
+            "access_log /a\naccess_log /r referrer",
+        );
+        check(
+            "access_log /a\nuseragent_log /u",
+            "access_log /a\naccess_log /u useragent",
+        );
+        check(
+            "header_access Via deny all",
+            "request_header_access Via deny all\nreply_header_access Via deny all",
+        );
+        check("ignore_ims_on_miss on", "cache_miss_revalidate off");
+        check("maximum_single_addr_tries 3", "connect_retries 2");
+        check("sslproxy_cafile /a", "tls_outgoing_options cafile=/a");
+        check("sslproxy_capath /a", "tls_outgoing_options capath=/a");
+        check("sslproxy_cipher ALL", "tls_outgoing_options cipher=ALL");
+        check(
+            "sslproxy_options NO_SSLv2",
+            "tls_outgoing_options options=NO_SSLv2",
+        );
+        check(
+            "reply_body_max_size 10 MB allow all",
+            "reply_body_max_size 10 MB all",
+        );
+        check("storeurl_rewrite_program /x", "store_id_program /x");
+        check("acl manager proto cache_object", "");
+        check("http_port 80 vhost", "http_port 80 accel vhost");
+        check(
+            "http_port 80 defaultsite=a",
+            "http_port 80 accel defaultsite=a",
+        );
+        check("http_port 80 vport=81", "http_port 80 accel vport=81");
+        check(
+            "http_port 80\nhttpd_accel_host a\nhttpd_accel_port 81",
+            "http_port 80 accel no-vhost defaultsite=a vport=81\n\
+             cache_peer a parent 81 0 no-query originserver",
+        );
+        check(
+            "http_port 3128\nhttpd_accel_host virtual\nhttpd_accel_port 80",
+            "http_port 3128 accel vport=80 allow-direct",
+        );
+    }
+
+    /// So do Squids that no longer have the name.
+    #[test]
+    fn a_wrong_value_of_an_old_name_leaves_the_line_out() {
+        for row in ROWS {
+            let text = format!("{} !?", row.name);
+            assert!(parse(&text, "test").is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_name_here_has_a_last_squid() {
+        for row in ROWS {
+            assert!(row.versions.until.is_some(), "{}", row.name);
+            assert_ne!(row.status, Status::Done, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn a_key_may_come_before_its_certificate() {
+        for text in [
+            "https_port 443 accel key=/k cert=/c",
+            "http_port 3128 ssl-bump key=/k cert=/c",
+            "sslproxy_client_key /k\nsslproxy_client_certificate /c",
+        ] {
+            assert!(parse(text, "test").is_ok(), "{text}");
+        }
+    }
+}

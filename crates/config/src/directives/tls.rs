@@ -1,13 +1,13 @@
 //! Directives: TLS, SSL-bump and certificates.
 
-use super::{Area, Kind, Row, checked, done, no_effect, not_yet, row, since};
+use super::{Area, Kind, OFF, Row, checked, done, not_yet, refused_unless, row, since};
 use crate::readers::tls;
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
     row("tls_outgoing_options", &[], Kind::Words, ["k=v ..", "min-version=1.0"], since("4"), "TLS settings for origin connections (disable, cert, key, cipher, min-version, options, cafile, capath, crlfile, flags, default-ca, domain)", checked(done(tls::tls_outgoing_options), not_yet(Area::Tls))),
     row("ssl_unclean_shutdown", &[], Kind::OnOff, ["on/off", "off"], since("2.5"), "skip TLS close-notify errors", not_yet(Area::Tls)),
-    row("ssl_engine", &[], Kind::Word, ["name", "none"], since("2.6"), "OpenSSL engine", no_effect("cryptography is built in")),
+    row("ssl_engine", &[], Kind::Word, ["name", "none"], since("2.6"), "OpenSSL engine", refused_unless("OpenSSL engines are C libraries, which are not loaded here; cryptography is built in", OFF)),
     row("sslproxy_session_ttl", &[], Kind::Number, ["seconds", "300"], since("3.5"), "server-side TLS session cache TTL", not_yet(Area::Tls)),
     row("sslproxy_session_cache_size", &[], Kind::Size, ["size", "2 MB"], since("3.5"), "server-side TLS session cache size", not_yet(Area::Tls)),
     row("sslproxy_foreign_intermediate_certs", &[], Kind::File, ["file", "none"], since("3.5"), "extra intermediates for incomplete chains", not_yet(Area::Tls)),

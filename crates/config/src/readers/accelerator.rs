@@ -291,6 +291,7 @@ mod tests {
             assert_eq!(accel(&config).vport, VirtualPort::Listening);
             assert_eq!(config.peers[0].http_port, 81);
         }
-        assert!(parse("httpd_accel_port x", "test").is_err());
+        let said = config("httpd_accel_port x").warnings;
+        assert_eq!(said[1].message, "'x' is not a port");
     }
 }
