@@ -85,7 +85,7 @@ impl Area {
     const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::AccessControl => ("access control", "Rules work without these facts and limits; one that needs a missing fact opens nothing."),
-            Self::Helpers => ("helpers", "No helper program is started: URLs are neither rewritten nor given a store-ID, and external ACLs never match."),
+            Self::Helpers => ("helpers", "No helper program is started: URLs are neither rewritten nor given a store-ID, and rules with external ACLs open nothing."),
             Self::Authentication => ("authentication", "Nobody can log in: rules that ask for a user refuse everyone."),
             Self::Caching => ("caching", "Responses are stored and reused by the usual rules, without this exception."),
             Self::DiskCache => ("the disk cache", "Responses are kept in memory alone, within cache_mem, and a restart forgets them."),

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use crate::model::helper::Pool;
 use crate::read::Draft;
 use crate::text::line::{Line, Outcome};
 
@@ -60,9 +61,6 @@ pub enum Kind {
     Unread,
 }
 
-/// What may follow the number of helpers.
-const POOL_OPTIONS: [&str; 4] = ["startup", "idle", "concurrency", "queue-size"];
-
 impl Kind {
     /// Do lines add up? Otherwise the last one holds.
     #[must_use]
@@ -100,7 +98,7 @@ impl Kind {
                 let word = line.required("address")?;
                 address(line, &word)?;
             }
-            Self::Pool => pool(line)?,
+            Self::Pool => Pool::default().read(line)?,
             Self::Words => drop(line.words()),
             Self::Addresses => {
                 for word in line.words() {
@@ -199,27 +197,6 @@ fn address(line: &Line<'_>, word: &str) -> Outcome {
         return Ok(());
     }
     Err(line.fatal(format!("'{word}' is not an address")))
-}
-
-fn pool(line: &mut Line<'_>) -> Outcome {
-    if line.count()? == 0 {
-        return Err(line.fatal("a pool has at least one helper"));
-    }
-    while let Some(word) = line.word() {
-        let known = match word.split_once('=') {
-            Some(("on-persistent-overload", value)) => matches!(value, "ERR" | "die"),
-            Some(("reservation-timeout", _)) => true,
-            Some((key, value)) => POOL_OPTIONS.contains(&key) && value.parse::<u32>().is_ok(),
-            None => false,
-        };
-        if !known {
-            let problem = line.fatal(format!("'{word}' is no option of a pool"));
-            let hint = "Options are startup=, idle=, concurrency=, queue-size= and \
-                        on-persistent-overload=.";
-            return Err(Box::new(problem.hint(hint)));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Directives: names that newer Squids no longer have.
 
 use super::{Area, Kind, Row, not_yet, obsolete, only, row, translated};
-use crate::readers::{accelerator, header, log, old, old_log, peer, tls};
+use crate::readers::{accelerator, header, log, old, old_log, peer, pool, tls};
 
 const ACCEL: &str =
     "Use accel of http_port and originserver of cache_peer; a warning at the end has the lines.";
@@ -60,7 +60,7 @@ pub(super) const ROWS: &[Row] = &[
     row("mcast_miss_encode_key", &[], Kind::Unread, ["", ""], only("2.5", "6"), "nothing any more", obsolete(UNUSED)),
     row("mcast_miss_port", &[], Kind::Unread, ["", ""], only("2.5", "6"), "nothing any more", obsolete(UNUSED)),
     row("mcast_miss_ttl", &[], Kind::Unread, ["", ""], only("2.5", "6"), "nothing any more", obsolete(UNUSED)),
-    row("redirect_concurrency", &[], Kind::Number, ["N", ""], only("2.6", "3.1"), "as url_rewrite_concurrency", obsolete("Use concurrency= of url_rewrite_children.")),
+    row("redirect_concurrency", &[], Kind::Number, ["N", ""], only("2.6", "3.1"), "as url_rewrite_concurrency", translated("Use concurrency= of url_rewrite_children.", pool::url_rewrite_concurrency)),
     row("referer_log", &[], Kind::File, ["file", ""], only("2.5", "3.1"), "access_log format referrer", translated("Use access_log with the format `referrer`.", old_log::referrer_log)),
     row("referrer_log", &[], Kind::File, ["file", ""], only("2.6", "3.1"), "access_log format referrer", translated("Use access_log with the format `referrer`.", old_log::referrer_log)),
     row("refresh_stale_hit", &[], Kind::Time, ["time", ""], only("2.6", "2.7"), "2.6/2.7: serve stale while one refresh runs (useful in accelerators)", not_yet(Area::Caching)),
@@ -75,10 +75,10 @@ pub(super) const ROWS: &[Row] = &[
     row("sslproxy_options", &[], Kind::Word, ["options", ""], only("2.6", "3.5"), "tls_outgoing_options options=", translated("Use tls_outgoing_options options=.", tls::sslproxy)),
     row("sslproxy_version", &[], Kind::Number, ["N", ""], only("2.6", "3.5"), "tls_outgoing_options version=", translated("Use tls_outgoing_options min-version=.", tls::sslproxy)),
     row("storeurl_access", &[], Kind::AccessList, ["allow/deny acl..", ""], only("2.7", "2.7"), "store_id_access", obsolete("Use store_id_access.")),
-    row("storeurl_rewrite_concurrency", &[], Kind::Number, ["N", ""], only("2.7", "2.7"), "concurrency= of store_id_children", obsolete("Use concurrency= of store_id_children.")),
+    row("storeurl_rewrite_concurrency", &[], Kind::Number, ["N", ""], only("2.7", "2.7"), "concurrency= of store_id_children", translated("Use concurrency= of store_id_children.", pool::store_id_concurrency)),
     row("update_headers", &[], Kind::Unread, ["", ""], only("2.7", "2.7"), "nothing any more", obsolete(UNUSED)),
     row("upgrade_http0.9", &[], Kind::Unread, ["", ""], only("2.7", "2.7"), "nothing any more", obsolete(UNUSED)),
-    row("url_rewrite_concurrency", &[], Kind::Number, ["N", ""], only("2.6", "3.1"), "concurrency= of url_rewrite_children", obsolete("Use concurrency= of url_rewrite_children.")),
+    row("url_rewrite_concurrency", &[], Kind::Number, ["N", ""], only("2.6", "3.1"), "concurrency= of url_rewrite_children", translated("Use concurrency= of url_rewrite_children.", pool::url_rewrite_concurrency)),
     row("useragent_log", &[], Kind::File, ["file", ""], only("2.5", "3.1"), "access_log format useragent", translated("Use access_log with the format `useragent`.", old_log::useragent_log)),
     row("wais_relay_host", &[], Kind::Unread, ["", ""], only("2.5", "2.5"), "nothing any more", obsolete(UNUSED)),
     row("wais_relay_port", &[], Kind::Unread, ["", ""], only("2.5", "2.5"), "nothing any more", obsolete(UNUSED)),
@@ -153,6 +153,18 @@ mod tests {
         check(
             "reply_body_max_size 10 MB allow all",
             "reply_body_max_size 10 MB all",
+        );
+        check(
+            "redirect_concurrency 3",
+            "url_rewrite_children 20 concurrency=3",
+        );
+        check(
+            "url_rewrite_concurrency 3",
+            "url_rewrite_children 20 concurrency=3",
+        );
+        check(
+            "storeurl_rewrite_concurrency 3",
+            "store_id_children 20 concurrency=3",
         );
         check("storeurl_rewrite_program /x", "store_id_program /x");
         check("acl manager proto cache_object", "");

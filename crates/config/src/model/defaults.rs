@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::helper::Pool;
 use super::{Config, FilePlace, ForwardedFor, Relaxed, UriWhitespace};
 
 const KB: u64 = 1024;
@@ -39,6 +40,8 @@ impl Default for Config {
             forward_max_tries: 25,
             connect_retries: 0,
             retry_on_error: false,
+            url_rewrite_children: Pool::default(),
+            store_id_children: Pool::default(),
             cache_miss_revalidate: true,
             tls_outgoing_options: Vec::new(),
             tcp_outgoing_address: Vec::new(),

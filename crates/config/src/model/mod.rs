@@ -4,6 +4,7 @@
 pub mod access;
 pub mod cache;
 mod defaults;
+pub mod helper;
 pub mod log;
 pub mod peer;
 pub mod port;
@@ -18,6 +19,7 @@ use access::{
     SizeRule, UpgradeRule,
 };
 use cache::{CacheDir, RefreshPattern, Replacement};
+use helper::Pool;
 use log::{AccessLog, LogFormat};
 use peer::Peer;
 use port::Port;
@@ -85,6 +87,10 @@ pub struct Config {
     pub connect_retries: u32,
     /// Try another hop on 403, 500, 501 and 503.
     pub retry_on_error: bool,
+    /// URL rewriters.
+    pub url_rewrite_children: Pool,
+    /// Store-ID helpers.
+    pub store_id_children: Pool,
     /// Conditions of a client are passed on when there is a miss.
     pub cache_miss_revalidate: bool,
     /// TLS towards origins: `key=value` words of all lines.

@@ -11,6 +11,7 @@ pub(crate) mod log;
 pub(crate) mod old;
 pub(crate) mod old_log;
 pub(crate) mod peer;
+pub(crate) mod pool;
 pub(crate) mod port;
 pub(crate) mod refresh;
 pub(crate) mod simple;
