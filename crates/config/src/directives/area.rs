@@ -95,7 +95,7 @@ impl Area {
             Self::Tls => ("TLS", "No TLS is spoken with clients, origins or peers: CONNECT is tunnelled as it comes, and nothing in it is seen."),
             Self::Interception => ("interception", "Intercepting ports are not opened: clients have to be told of the proxy."),
             Self::DelayPools => ("delay pools", "Nobody is slowed down."),
-            Self::Ftp => ("FTP", "ftp:// URLs are refused, and no FTP client is served."),
+            Self::Ftp => ("FTP", "No FTP is spoken: ftp:// URLs work through a parent proxy alone, and no FTP client is served."),
             Self::Snmp => ("SNMP", "No SNMP agent answers."),
             Self::Wccp => ("WCCP", "No router is told of the proxy: it sends no traffic."),
             Self::Networking => ("networking", "Connections are as the system makes them: without marks, limits per client or a PROXY header."),

@@ -216,21 +216,27 @@ mod tests {
 
     #[test]
     fn what_nothing_reads_yet_is_checked_by_its_kind() {
-        fatal("icap_enable maybe", "'maybe' is not on or off");
+        fatal("icap_enable maybe", "can only be 'on' or 'off'");
         fatal(
             "memory_cache_mode ever",
             "'ever' is no value of memory_cache_mode",
         );
-        fatal("digest_bits_per_entry five", "'five' is not a whole number");
+        fatal(
+            "digest_bits_per_entry five",
+            "No digits were found in the input value 'five'",
+        );
         fatal("netdb_low 4294967296", "out of range");
         fatal("icp_port 65536", "65536 is not from 0 to 65535");
-        fatal("digest_swapout_chunk_size 4 QB", "unknown bytes unit 'QB'");
+        fatal("digest_swapout_chunk_size 4 QB", "Unknown bytes unit 'QB'");
         fatal("authenticate_ttl 1 aeon", "unknown time unit 'aeon'");
         fatal("ftp_user", "missing value");
         fatal("udp_incoming_address ?", "'?' is not an address");
         fatal("icp_access allow nobody", "ACL not found: nobody");
         fatal("tcp_outgoing_tos 0x20 nobody", "ACL not found: nobody");
-        fatal("delay_access one allow all", "'one' is not a whole number");
+        fatal(
+            "delay_access one allow all",
+            "No digits were found in the input value 'one'",
+        );
         fatal("delay_access 1 allow nobody", "ACL not found: nobody");
         fatal("url_rewrite_children 5 x=1", "'x=1' is no option of a pool");
         fatal("url_rewrite_children 0", "at least one helper");

@@ -123,6 +123,7 @@ impl Draft {
             message: "the httpd_accel lines are taken as those of today".to_owned(),
             hint: format!("Write {today}."),
             text: String::new(),
+            mark: None,
         })
     }
 
