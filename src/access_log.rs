@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use config::log::USUAL_PATH;
 use config::{Config, LogModule};
 use proxy::log::{AccessLog, Format, Options, Place, Spec};
 
 use crate::{privileges, workers};
-
-/// Where requests are logged when the configuration doesn't say.
-const USUAL_PATH: &str = "/var/log/squid/access.log";
 
 /// Opens them all. That the usual place isn't there is no reason not to serve; that a named one
 /// isn't, is.

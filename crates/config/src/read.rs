@@ -9,6 +9,8 @@ use crate::directives::{self, Row, Status};
 use crate::event::{Event, Options};
 use crate::model::Config;
 use crate::problem::{Place, Problem, Problems, Severity, shortened};
+use crate::readers::accelerator::Accelerator;
+use crate::readers::old_log::OldLogs;
 use crate::text::line::Line;
 use crate::text::source::Files;
 use crate::text::walk::{Found, Walk};
@@ -31,6 +33,10 @@ pub(crate) struct Draft {
     pub(crate) quoting: bool,
     /// `emulate_httpd_log`: logs without a format of their own are `common`.
     pub(crate) common_log: bool,
+    /// `httpd_accel_*`.
+    pub(crate) accelerator: Accelerator,
+    /// `log_access` and logs with directives of their own.
+    pub(crate) old_logs: OldLogs,
     /// Names of `logformat` lines.
     pub(crate) formats: HashSet<String>,
     told: HashSet<String>,
@@ -46,6 +52,8 @@ impl Draft {
             peers: HashMap::new(),
             quoting: false,
             common_log: false,
+            accelerator: Accelerator::default(),
+            old_logs: OldLogs::default(),
             formats: HashSet::new(),
             told: HashSet::new(),
         }
@@ -146,8 +154,9 @@ impl<'t> Reading<'t> {
     }
 
     fn finish(mut self) -> Result<Config, Problems> {
-        self.draft.apply_default_format();
-        self.draft.acls.finish(&mut self.draft.config.acls);
+        if let Some(told) = self.draft.resolve() {
+            self.problem(told);
+        }
         if self.problems.iter().any(Problem::stops) {
             return Err(Problems(self.problems));
         }
@@ -158,13 +167,18 @@ impl<'t> Reading<'t> {
 
 impl Draft {
     fn read(&mut self, row: &Row, line: &mut Line<'_>) -> Result<(), Box<Problem>> {
-        match row.status {
-            Status::NoEffect(_) => Ok(()),
-            Status::Done => self.run(row, line),
+        let outcome = match row.status {
+            Status::NoEffect(_) | Status::Done => self.run(row, line),
             Status::NotYet(area) => {
                 if !row.asks_for_nothing(line.value()) {
                     let meaning = format!("It belongs to {area}: {}.", row.doc);
                     self.not_yet(line, row.name, &meaning);
+                }
+                self.run(row, line)
+            }
+            Status::Refused(why) => {
+                if !row.asks_for_nothing(line.value()) && self.first(row.name) {
+                    line.note_error(format!("refused: {}", row.name), &format!("{why}."));
                 }
                 self.run(row, line)
             }
@@ -174,12 +188,18 @@ impl Draft {
                 }
                 self.run(row, line)
             }
-        }
+        };
+        outcome.map_err(|mut problem| {
+            // Newer Squids ignore a line whose name they no longer have, whatever its value.
+            if row.versions.until.is_some() && problem.severity == Severity::Fatal {
+                problem.severity = Severity::Error;
+            }
+            problem
+        })
     }
 
     fn run(&mut self, row: &Row, line: &mut Line<'_>) -> Result<(), Box<Problem>> {
-        let Some(read) = row.read else { return Ok(()) };
-        read(self, line)?;
+        row.read(self, line)?;
         if let Some(left) = line.leftover() {
             line.warn(
                 format!("{}: nothing is done with '{left}'", line.directive),

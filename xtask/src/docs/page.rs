@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use config::directives::{Row, Status, TABLE};
+use config::directives::{Area, Row, Status, TABLE, rows};
 
 /// Headings, in the order of the table's groups.
 const GROUPS: [&str; 19] = [
@@ -39,42 +39,33 @@ Every directive of Squid 2.5 to 8, and what becomes of it here.
 | --- | --- |
 | done | it is read and obeyed; an option of the line that isn't is named in a warning |
 | no effect | it is accepted; there is nothing for it to change, for the reason given |
-| not yet | one warning names it, unless the line asks for what is done anyhow; it belongs to the part of the proxy given |
+| not yet | the value is checked as Squid does, and one warning names the line, unless it asks for what is done anyhow; it belongs to the part of the proxy given |
+| refused | it is named in an error, with the reason, and never will be obeyed; the proxy starts |
 | obsolete | a message names it, as in Squid, with what to write in its place, and the proxy starts |
 
 A name that no Squid ever had keeps the proxy from starting. *Default* and *since* speak of Squid: what
-holds without a line, and the first version that had the directive, or the range that did. Where our
-default is another, the last column says so.
+holds without a line, and the first version that had the directive, or the range that did; 2.5 stands for
+older ones too. Where our default is another, the last column says so. Of several lines the last one holds,
+unless the type is words, addresses, an access list, a form of its own, or has several parts: then lines add up.
 
 ";
+
+/// A status as the page calls it.
+fn word(status: Status) -> &'static str {
+    match status {
+        Status::Done => "done",
+        Status::NoEffect(_) => "no effect",
+        Status::NotYet(_) => "not yet",
+        Status::Refused(_) => "refused",
+        Status::Obsolete(_) => "obsolete",
+    }
+}
 
 /// The page.
 pub(crate) fn directives() -> String {
     let mut page = String::from(INTRO);
-    let statuses = || TABLE.iter().copied().flatten().map(|row| row.status);
-    let count = |wanted: fn(Status) -> bool| statuses().filter(|status| wanted(*status)).count();
-    let counts = [
-        ("done", count(|status| status == Status::Done)),
-        (
-            "no effect",
-            count(|status| matches!(status, Status::NoEffect(_))),
-        ),
-        (
-            "not yet",
-            count(|status| matches!(status, Status::NotYet(_))),
-        ),
-        (
-            "obsolete",
-            count(|status| matches!(status, Status::Obsolete(_))),
-        ),
-    ];
-    let counts = counts
-        .map(|(name, count)| format!("{count} {name}"))
-        .join(", ");
-    say(
-        &mut page,
-        format_args!("{} directives: {counts}.", statuses().count()),
-    );
+    counts(&mut page);
+    areas(&mut page);
     assert_eq!(
         GROUPS.len(),
         TABLE.len(),
@@ -84,14 +75,52 @@ pub(crate) fn directives() -> String {
         say(&mut page, format_args!("\n## {heading}\n"));
         say(
             &mut page,
-            "| directive | value | default | since | here | what it is for |",
+            "| directive | type | syntax | default | since | here | what it is for |",
         );
-        say(&mut page, "| --- | --- | --- | --- | --- | --- |");
+        say(&mut page, "| --- | --- | --- | --- | --- | --- | --- |");
         for row in *rows {
             say(&mut page, line(row));
         }
     }
     page
+}
+
+/// Names and aliases, by what becomes of them.
+fn counts(page: &mut String) {
+    let total: usize = rows().map(names).sum();
+    say(page, format_args!("| {total} names | |\n| --- | ---: |"));
+    for wanted in ["done", "no effect", "not yet", "refused", "obsolete"] {
+        let count: usize = rows()
+            .filter(|row| word(row.status) == wanted)
+            .map(names)
+            .sum();
+        say(page, format_args!("| {wanted} | {count} |"));
+    }
+}
+
+fn names(row: &Row) -> usize {
+    row.names().count()
+}
+
+/// What is not yet done, by area.
+fn areas(page: &mut String) {
+    say(
+        page,
+        "\nWhat is *not yet* done, by the part of the proxy it belongs to:\n",
+    );
+    say(page, "| part | names | meanwhile |\n| --- | ---: | --- |");
+    for area in Area::ALL {
+        let count: usize = rows()
+            .filter(|row| row.status == Status::NotYet(area))
+            .map(names)
+            .sum();
+        if count > 0 {
+            say(
+                page,
+                format_args!("| {area} | {count} | {} |", cell(area.loss())),
+            );
+        }
+    }
 }
 
 fn line(row: &Row) -> String {
@@ -102,9 +131,10 @@ fn line(row: &Row) -> String {
     }
     let cells = [
         names,
+        row.kind.to_string(),
         code(row.syntax),
         code(row.default),
-        cell(row.since),
+        row.versions.to_string(),
         here(row),
         cell(row.doc),
     ];
@@ -112,12 +142,12 @@ fn line(row: &Row) -> String {
 }
 
 fn here(row: &Row) -> String {
-    match row.status {
-        Status::Done => "done".into(),
-        Status::NoEffect(why) => format!("no effect: {}", cell(why)),
-        Status::NotYet(area) => format!("not yet: {}", cell(area)),
-        Status::Obsolete(hint) => format!("obsolete: {}", cell(hint)),
-    }
+    let why = match row.status {
+        Status::Done => return word(row.status).to_owned(),
+        Status::NotYet(area) => area.name(),
+        Status::NoEffect(why) | Status::Refused(why) | Status::Obsolete(why) => why,
+    };
+    format!("{}: {}", word(row.status), cell(why))
 }
 
 /// As code; an empty text stays empty.

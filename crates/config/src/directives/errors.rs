@@ -1,18 +1,18 @@
 //! Directives: error pages and icons.
 
-use super::{Row, checked, done, not_yet, not_yet_even_off, row, set};
+use super::{Area, Kind, Row, checked, done, not_yet, not_yet_even_off, row, set, since};
 use crate::readers::lists;
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
-    row("icon_directory", &[], ["dir", "@ICON_DIR@", "≤2.5"], "FTP listing icons", not_yet("icons")),
-    row("global_internal_static", &[], ["on/off", "on", "2.6"], "serve /squid-internal-static/ for any host", not_yet("icons")),
-    row("short_icon_urls", &[], ["on/off", "on", "≤2.5"], "short icon URLs", not_yet("icons")),
-    row("error_directory", &[], ["dir", "none (language by Accept-Language)", "≤2.5"], "custom error pages (disables language negotiation)", set!(error_directory, path)),
-    row("error_default_language", &[], ["lang", "none (English)", "3.1"], "fallback language", not_yet("error pages")),
-    row("error_log_languages", &[], ["on/off", "on", "3.1"], "log negotiated languages", not_yet("error pages")),
-    row("err_page_stylesheet", &[], ["path", "@CONFIG_DIR@/errorpage.css", "3.1"], "CSS for error pages", not_yet("error pages")),
-    row("err_html_text", &[], ["text", "none", "≤2.5"], "%L text in pages", not_yet("error pages")),
-    row("email_err_data", &[], ["on/off", "off", "3.0"], "include details in mailto (on until 7.1, off since 7.2)", not_yet("error pages")),
-    row("deny_info", &[], ["page/URL/TCP_RESET/NNN:page acl", "none", "≤2.5"], "response for a denying ACL with %u %H", checked(done(lists::deny_info), not_yet_even_off("error pages"))),
+    row("icon_directory", &[], Kind::File, ["dir", "@ICON_DIR@"], since("2.5"), "FTP listing icons", not_yet(Area::Ftp)),
+    row("global_internal_static", &[], Kind::OnOff, ["on/off", "on"], since("2.6"), "serve /squid-internal-static/ for any host", not_yet(Area::Ftp)),
+    row("short_icon_urls", &[], Kind::OnOff, ["on/off", "on"], since("2.5"), "short icon URLs", not_yet(Area::Ftp)),
+    row("error_directory", &[], Kind::File, ["dir", "none (language by Accept-Language)"], since("2.5"), "custom error pages (disables language negotiation)", set!(error_directory, path)),
+    row("error_default_language", &[], Kind::Word, ["lang", "none (English)"], since("3.1"), "fallback language", not_yet(Area::ErrorPages)),
+    row("error_log_languages", &[], Kind::OnOff, ["on/off", "on"], since("3.1"), "log negotiated languages", not_yet(Area::ErrorPages)),
+    row("err_page_stylesheet", &[], Kind::File, ["path", "@CONFIG_DIR@/errorpage.css"], since("3.1"), "CSS for error pages", not_yet(Area::ErrorPages)),
+    row("err_html_text", &[], Kind::Text, ["text", "none"], since("2.5"), "%L text in pages", not_yet(Area::ErrorPages)),
+    row("email_err_data", &[], Kind::OnOff, ["on/off", "off"], since("3.0"), "include details in mailto (on until 7.1, off since 7.2)", not_yet(Area::ErrorPages)),
+    row("deny_info", &[], Kind::Lines(&[Kind::Word, Kind::Words]), ["page/URL/TCP_RESET/NNN:page acl", "none"], since("2.5"), "response for a denying ACL with %u %H", checked(done(lists::deny_info), not_yet_even_off(Area::ErrorPages))),
 ];

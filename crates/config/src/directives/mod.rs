@@ -4,15 +4,18 @@
 mod access;
 pub mod acl;
 mod adaptation;
+mod area;
 mod auth;
 mod cache;
 mod cooperation;
 mod delay_pools;
 mod dns;
 mod errors;
+mod find;
 mod ftp;
 mod helpers;
 mod http;
+mod kind;
 mod logs;
 mod misc;
 mod obsolete;
@@ -21,11 +24,17 @@ mod ports;
 mod process;
 mod timeouts;
 mod tls;
+mod versions;
 
-use std::collections::HashMap;
+pub use area::Area;
+pub(crate) use find::index;
+pub use find::{find, similar};
+pub use kind::Kind;
+pub use versions::Versions;
 
 use crate::read::Draft;
 use crate::text::line::{Line, Outcome};
+use versions::{only, since};
 
 /// Every directive, a row for each, by group.
 pub const TABLE: &[&[Row]] = &[
@@ -55,45 +64,6 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     TABLE.iter().copied().flatten()
 }
 
-/// The row of each name and alias.
-pub(crate) fn index() -> HashMap<&'static str, &'static Row> {
-    rows()
-        .flat_map(|row| row.names().map(move |name| (name, row)))
-        .collect()
-}
-
-/// A known name that is at most two letters away from a wrong one.
-pub(crate) fn similar(wrong: &str) -> Option<&'static str> {
-    if wrong.len() > 48 {
-        return None;
-    }
-    let names = rows().flat_map(Row::names);
-    let near = names.map(|name| (distance(wrong.as_bytes(), name.as_bytes()), name));
-    near.filter(|(steps, name)| *steps <= 2 && name.len() > 4)
-        .min()
-        .map(|(_, name)| name)
-}
-
-/// Letters to insert, remove or replace (Levenshtein).
-fn distance(left: &[u8], right: &[u8]) -> usize {
-    if left.len().abs_diff(right.len()) > 2 {
-        return usize::MAX;
-    }
-    let mut above: Vec<usize> = (0..=right.len()).collect();
-    for (row, a) in left.iter().enumerate() {
-        let mut line = Vec::with_capacity(above.len());
-        let mut before = row + 1;
-        line.push(before);
-        for (pair, b) in above.windows(2).zip(right) {
-            let &[diagonal, up] = pair else { continue };
-            before = (diagonal + usize::from(a != b)).min(up + 1).min(before + 1);
-            line.push(before);
-        }
-        above = line;
-    }
-    above.last().copied().unwrap_or(usize::MAX)
-}
-
 /// What a directive is, and what it does here.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
@@ -101,18 +71,21 @@ pub struct Row {
     pub name: &'static str,
     /// Other names that mean the same.
     pub aliases: &'static [&'static str],
+    /// What kind of value it has.
+    pub kind: Kind,
     /// What follows the name.
     pub syntax: &'static str,
     /// What holds without a line.
     pub default: &'static str,
-    /// First Squid that had it, or the range that did.
-    pub since: &'static str,
+    /// The Squids that have it.
+    pub versions: Versions,
     /// What it does here.
     pub status: Status,
     /// What it is for.
     pub doc: &'static str,
+    /// `None`: its kind checks it, and nothing is kept.
     pub(crate) read: Option<Reader>,
-    /// Of a directive that is still to come: values that need no warning, because they ask for
+    /// Of a directive that is not obeyed: values that need no warning, because they ask for
     /// what we do anyhow. `None`: its reader says what there is to say.
     pub(crate) harmless: Option<&'static [&'static str]>,
 }
@@ -125,7 +98,9 @@ pub enum Status {
     /// Accepted; there is nothing for it to change, for this reason.
     NoEffect(&'static str),
     /// Named in one warning and not obeyed; it belongs to this part of the proxy.
-    NotYet(&'static str),
+    NotYet(Area),
+    /// Named in one error and never obeyed, for this reason; the proxy starts.
+    Refused(&'static str),
     /// Named in an error as Squid does, with this hint; translated where it can be.
     Obsolete(&'static str),
 }
@@ -145,6 +120,19 @@ impl Row {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
     }
 
+    /// Reads a line as Squid does, and keeps what is obeyed.
+    pub(crate) fn read(&self, draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+        match (self.read, self.status) {
+            (Some(read), _) => read(draft, line),
+            // As Squid: a name without a meaning has no wrong values.
+            (None, Status::Obsolete(_)) => {
+                let _unread = line.remainder();
+                Ok(())
+            }
+            (None, _) => self.kind.check(draft, line),
+        }
+    }
+
     /// True when a line with this value asks for what we do anyhow. Units and ACLs may follow.
     pub(crate) fn asks_for_nothing(&self, value: &str) -> bool {
         let begins = |words: &&str| match value.strip_prefix(*words) {
@@ -159,16 +147,19 @@ impl Row {
 const fn row(
     name: &'static str,
     aliases: &'static [&'static str],
-    [syntax, default, since]: [&'static str; 3],
+    kind: Kind,
+    [syntax, default]: [&'static str; 2],
+    versions: Versions,
     doc: &'static str,
     (status, read, harmless): Fate,
 ) -> Row {
     Row {
         name,
         aliases,
+        kind,
         syntax,
         default,
-        since,
+        versions,
         status,
         doc,
         read,
@@ -184,17 +175,17 @@ const fn no_effect(why: &'static str) -> Fate {
     (Status::NoEffect(why), None, None)
 }
 
-const fn not_yet(area: &'static str) -> Fate {
+const fn not_yet(area: Area) -> Fate {
     not_yet_unless(area, OFF)
 }
 
 /// Not yet, and `off` or 0 would matter too.
-const fn not_yet_even_off(area: &'static str) -> Fate {
+const fn not_yet_even_off(area: Area) -> Fate {
     not_yet_unless(area, &[])
 }
 
 /// Not yet; these values need no warning.
-const fn not_yet_unless(area: &'static str, harmless: &'static [&'static str]) -> Fate {
+const fn not_yet_unless(area: Area, harmless: &'static [&'static str]) -> Fate {
     (Status::NotYet(area), None, Some(harmless))
 }
 
@@ -204,8 +195,13 @@ const fn checked((_, read, _): Fate, (status, _, harmless): Fate) -> Fate {
 }
 
 /// Not yet; the reader says what there is to say.
-const fn not_yet_told(area: &'static str, read: Reader) -> Fate {
+const fn not_yet_told(area: Area, read: Reader) -> Fate {
     (Status::NotYet(area), Some(read), None)
+}
+
+/// Never; these values need no word.
+const fn refused_unless(why: &'static str, harmless: &'static [&'static str]) -> Fate {
+    (Status::Refused(why), None, Some(harmless))
 }
 
 const fn obsolete(hint: &'static str) -> Fate {
@@ -260,14 +256,7 @@ mod tests {
     #[test]
     fn every_row_says_what_it_is_for() {
         for row in rows() {
-            assert!(!row.doc.is_empty() && !row.since.is_empty(), "{}", row.name);
+            assert!(!row.doc.is_empty(), "{}", row.name);
         }
-    }
-
-    #[test]
-    fn a_misspelt_name_finds_its_neighbour() {
-        assert_eq!(similar("http_acces"), Some("http_access"));
-        assert_eq!(similar("http_porrt"), Some("http_port"));
-        assert_eq!(similar("xyzzy"), None);
     }
 }

@@ -95,7 +95,7 @@ pub struct DenyInfo {
     pub place: Place,
 }
 
-/// A size that holds when the ACLs match: `range_offset_limit`.
+/// A size that holds when the ACLs match: `range_offset_limit` and `reply_body_max_size`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeRule {
     /// Bytes; `None` is no limit.

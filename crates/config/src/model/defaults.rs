@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::helper::Pool;
 use super::{Config, FilePlace, ForwardedFor, Relaxed, UriWhitespace};
 
 const KB: u64 = 1024;
@@ -28,6 +29,7 @@ impl Default for Config {
             always_direct: Vec::new(),
             never_direct: Vec::new(),
             collapsed_forwarding_access: Vec::new(),
+            reply_body_max_size: Vec::new(),
             deny_info: Vec::new(),
             http_upgrade_request_protocols: Vec::new(),
             peers: Vec::new(),
@@ -38,6 +40,10 @@ impl Default for Config {
             forward_max_tries: 25,
             connect_retries: 0,
             retry_on_error: false,
+            url_rewrite_children: Pool::default(),
+            store_id_children: Pool::default(),
+            cache_miss_revalidate: true,
+            tls_outgoing_options: Vec::new(),
             tcp_outgoing_address: Vec::new(),
             happy_eyeballs_connect_timeout: Duration::from_millis(250),
             cache_mem: 256 * MB,

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use super::access::AclRef;
 use crate::problem::Place;
 
+/// Where requests are logged when no line says it.
+pub const USUAL_PATH: &str = "/var/log/squid/access.log";
+
 /// One `access_log` line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessLog {

@@ -4,6 +4,7 @@
 pub mod access;
 pub mod cache;
 mod defaults;
+pub mod helper;
 pub mod log;
 pub mod peer;
 pub mod port;
@@ -19,6 +20,7 @@ use access::{
     SizeRule, UpgradeRule,
 };
 use cache::{CacheDir, RefreshPattern, Replacement};
+use helper::Pool;
 use log::{AccessLog, LogFormat};
 use peer::Peer;
 use port::Port;
@@ -62,6 +64,8 @@ pub struct Config {
     pub never_direct: Vec<AccessRule>,
     /// May this request share a fetch?
     pub collapsed_forwarding_access: Vec<AccessRule>,
+    /// Largest reply body; the first line whose ACLs match.
+    pub reply_body_max_size: Vec<SizeRule>,
     /// Pages for denied requests.
     pub deny_info: Vec<DenyInfo>,
     /// Which protocols may be switched to; none without a line.
@@ -84,6 +88,14 @@ pub struct Config {
     pub connect_retries: u32,
     /// Try another hop on 403, 500, 501 and 503.
     pub retry_on_error: bool,
+    /// URL rewriters.
+    pub url_rewrite_children: Pool,
+    /// Store-ID helpers.
+    pub store_id_children: Pool,
+    /// Conditions of a client are passed on when there is a miss.
+    pub cache_miss_revalidate: bool,
+    /// TLS towards origins: `key=value` words of all lines.
+    pub tls_outgoing_options: Vec<String>,
     /// Local addresses of outgoing connections.
     pub tcp_outgoing_address: Vec<OutgoingAddress>,
     /// Wait before the second address family is tried.

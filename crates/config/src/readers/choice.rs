@@ -17,6 +17,17 @@ impl Line<'_> {
         self.text_word().map(Some)
     }
 
+    /// A whole number; Squid takes what is below zero, and we take it for zero.
+    pub(crate) fn natural(&mut self) -> Outcome<u32> {
+        let number = self.integer()?.max(0);
+        u32::try_from(number).map_err(|_| self.fatal(format!("{number} is out of range")))
+    }
+
+    /// A size; `none` is no limit.
+    pub(crate) fn size_or_all(&mut self) -> Outcome<u64> {
+        Ok(self.size_or_none()?.unwrap_or(u64::MAX))
+    }
+
     /// The rest of the line as it is.
     pub(crate) fn remainder_text(&mut self) -> Outcome<String> {
         Ok(self.remainder().to_owned())
@@ -75,7 +86,7 @@ impl Line<'_> {
 
     /// What becomes of X-Forwarded-For.
     pub(crate) fn forwarded_for(&mut self) -> Outcome<ForwardedFor> {
-        let word = self.required("value")?;
+        let word = self.required("value")?.to_ascii_lowercase();
         match &*word {
             "on" => Ok(ForwardedFor::On),
             "off" => Ok(ForwardedFor::Off),
@@ -83,7 +94,7 @@ impl Line<'_> {
             "truncate" => Ok(ForwardedFor::Truncate),
             "delete" => Ok(ForwardedFor::Delete),
             _ => {
-                let problem = self.fatal(format!("forwarded_for can't be '{word}'"));
+                let problem = self.error(format!("forwarded_for can't be '{word}'"));
                 let hint = "Values are on, off, transparent, truncate and delete.";
                 Err(Box::new(problem.hint(hint)))
             }

@@ -25,9 +25,17 @@ pub(crate) fn header_access(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
 }
 
 fn header_rule(draft: &Draft, line: &mut Line<'_>) -> Outcome<HeaderAccess> {
-    let header = line.required("header name")?.into_owned();
+    let header = name(line)?;
     let rule = draft.acls.rule(line)?;
     Ok(HeaderAccess { header, rule })
+}
+
+/// Squid leaves out a line without a name.
+fn name(line: &mut Line<'_>) -> Outcome<String> {
+    let name = line
+        .word()
+        .ok_or_else(|| line.error("missing header name"))?;
+    Ok(name.into_owned())
 }
 
 pub(crate) fn request_header_replace(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
@@ -44,8 +52,11 @@ pub(crate) fn reply_header_replace(draft: &mut Draft, line: &mut Line<'_>) -> Ou
 
 /// `NAME TEXT`: the text is the rest of the line, or one quoted word.
 fn replacement(line: &mut Line<'_>) -> Outcome<HeaderReplace> {
-    let header = line.required("header name")?.into_owned();
+    let header = name(line)?;
     let rest = line.remainder();
+    if rest.is_empty() {
+        return Err(line.fatal("missing header value"));
+    }
     let value = rest
         .strip_prefix('"')
         .and_then(|text| text.strip_suffix('"'))
@@ -113,6 +124,15 @@ mod tests {
             config.request_header_replace[0].value,
             "Nutscape/1.0 (CP/M; 8-bit)"
         );
+    }
+
+    #[test]
+    fn a_name_without_a_value_is_fatal_and_a_line_without_a_name_is_left_out() {
+        assert!(parse("reply_header_replace Server", "test").is_err());
+        for directive in ["request_header_access", "request_header_replace"] {
+            let config = parse(directive, "test").unwrap();
+            assert_eq!(config.warnings[0].message, "missing header name");
+        }
     }
 
     #[test]

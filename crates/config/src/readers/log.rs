@@ -74,7 +74,7 @@ fn is_built_in(format: &str) -> bool {
     WRITTEN.contains(&format) || format == ICAP
 }
 
-fn module(target: &str) -> LogModule {
+pub(crate) fn module(target: &str) -> LogModule {
     match target.split_once(':') {
         None if target == "none" => LogModule::None,
         Some(("none", _)) => LogModule::None,

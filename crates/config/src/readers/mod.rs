@@ -1,10 +1,29 @@
 //! What the words of a line mean, for directives that need more than one value.
 
+use crate::problem::Problem;
+use crate::read::Draft;
+
+pub(crate) mod accelerator;
 mod choice;
 pub(crate) mod header;
 pub(crate) mod lists;
 pub(crate) mod log;
+pub(crate) mod old;
+pub(crate) mod old_log;
 pub(crate) mod peer;
+pub(crate) mod pool;
 pub(crate) mod port;
 pub(crate) mod refresh;
 pub(crate) mod simple;
+pub(crate) mod tls;
+
+impl Draft {
+    /// What lines mean together, whatever their order. Called after the last one.
+    pub(crate) fn resolve(&mut self) -> Option<Problem> {
+        self.apply_old_logs();
+        self.apply_default_format();
+        let told = self.accelerate();
+        self.acls.finish(&mut self.config.acls);
+        told
+    }
+}

@@ -40,11 +40,6 @@ fn numbers(line: &mut Line<'_>, prefix: &str) -> Outcome<Vec<u32>> {
     parsed.ok_or_else(|| line.fatal(format!("'{word}' is not {prefix}N,N,…")))
 }
 
-pub(crate) fn maximum_object_size(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
-    draft.config.maximum_object_size = line.size_or_none()?.unwrap_or(u64::MAX);
-    Ok(())
-}
-
 /// 0 is no limit.
 pub(crate) fn request_body_max_size(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     draft.config.request_body_max_size = line.size_or_none()?.filter(|&size| size > 0);
@@ -64,7 +59,47 @@ pub(crate) fn tcp_recv_bufsize(draft: &mut Draft, line: &mut Line<'_>) -> Outcom
 
 /// 0 is the system's.
 pub(crate) fn max_filedescriptors(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
-    draft.config.max_filedescriptors = Some(line.count()?).filter(|&count| count > 0);
+    draft.config.max_filedescriptors = Some(line.natural()?).filter(|&count| count > 0);
+    Ok(())
+}
+
+/// A domain that begins with a dot.
+pub(crate) fn append_domain(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    let domain = line.text_word()?;
+    if !domain.starts_with('.') {
+        return Err(line.fatal("append_domain must begin with a '.'"));
+    }
+    draft.config.append_domain = Some(domain);
+    Ok(())
+}
+
+/// A whole number, or `on` (1) or `off` (0) as older Squids have it.
+pub(crate) fn pipeline_prefetch(_: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    if matches!(line.peek().as_deref(), Some("on" | "off")) {
+        line.on_off().map(drop)
+    } else {
+        line.integer().map(drop)
+    }
+}
+
+/// `N [in TIME]`
+pub(crate) fn icap_service_failure_limit(_: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    line.integer()?;
+    match line.word().as_deref() {
+        None => Ok(()),
+        Some("in") => line.time().map(drop),
+        Some(word) => Err(line.fatal(format!("expecting 'in', got '{word}'"))),
+    }
+}
+
+/// The program is ours, unless it is another than Squid's.
+pub(crate) fn logfile_daemon(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    let path = line.text_word()?;
+    let program = path.rsplit('/').next().unwrap_or_default();
+    if !matches!(program, "log_file_daemon" | "logfile-daemon" | "none") {
+        let meaning = "A thread of our own writes the logs; this program is not started.";
+        draft.not_yet(line, "logfile_daemon", meaning);
+    }
     Ok(())
 }
 
@@ -112,8 +147,8 @@ pub(crate) fn cache_replacement_policy(draft: &mut Draft, line: &mut Line<'_>) -
 pub(crate) fn cache_dir(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     let kind = line.required("type")?;
     if !CACHE_DIR_KINDS.contains(&&*kind) {
-        let problem = line.fatal(format!(
-            "This proxy does not support the cache_dir type '{kind}'"
+        let problem = line.error(format!(
+            "This proxy does not support the '{kind}' cache type. Ignoring."
         ));
         let hint = "Types are ufs, aufs, diskd, rock, coss and null.";
         return Err(Box::new(problem.hint(hint)));
@@ -205,11 +240,7 @@ mod tests {
         assert_eq!(config.relaxed_header_parser, Relaxed::Warn);
         assert_eq!(config.uri_whitespace, UriWhitespace::Encode);
         assert_eq!(config.umask, 0o022);
-        for text in [
-            "memory_replacement_policy heap X",
-            "forwarded_for maybe",
-            "uri_whitespace x",
-        ] {
+        for text in ["memory_replacement_policy heap X", "uri_whitespace x"] {
             assert!(parse(text, "test").is_err(), "{text}");
         }
     }
@@ -243,12 +274,60 @@ mod tests {
         let said = config.warnings.iter().map(|said| &*said.message);
         let expected = ["not yet: cache_replacement_policy", "not yet: cache_dir"];
         assert!(said.eq(expected), "{:?}", config.warnings);
-        assert!(parse("cache_dir zfs /a 1 1 1", "test").is_err());
+        let unknown = parse("cache_dir zfs /a 1 1 1", "test").unwrap();
+        assert!(unknown.cache_dirs.is_empty() && unknown.warnings.len() == 1);
         assert!(
             parse("cache_dir null /tmp", "test")
                 .unwrap()
                 .warnings
                 .is_empty()
+        );
+    }
+
+    #[test]
+    fn values_with_a_form_of_their_own_are_checked() {
+        for text in [
+            "append_domain example",
+            "pipeline_prefetch x",
+            "icap_service_failure_limit 5 x",
+            "icap_service_failure_limit 5 in 3 aeons",
+        ] {
+            assert!(parse(text, "test").is_err(), "{text}");
+        }
+        let text = "append_domain .example\npipeline_prefetch on\npipeline_prefetch 4";
+        assert_eq!(config(text).append_domain.as_deref(), Some(".example"));
+        assert!(
+            config("icap_service_failure_limit 5 in 3 minutes")
+                .warnings
+                .len()
+                == 1
+        );
+    }
+
+    #[test]
+    fn a_log_program_of_ones_own_is_missed() {
+        let said = |text: &str| config(text).warnings.len();
+        assert_eq!(said("logfile_daemon /usr/lib/squid/log_file_daemon"), 0);
+        assert_eq!(said("logfile_daemon /usr/lib/squid/log_db_daemon"), 1);
+    }
+
+    #[test]
+    fn below_zero_is_zero_where_squid_takes_it() {
+        let config = config("logfile_rotate -1\nforward_max_tries -1\nipcache_size -1");
+        let values = (
+            config.logfile_rotate,
+            config.forward_max_tries,
+            config.ipcache_size,
+        );
+        assert_eq!(values, (0, 0, 0));
+    }
+
+    #[test]
+    fn no_value_of_forwarded_for_leaves_it_on() {
+        let config = config("forwarded_for maybe");
+        assert_eq!(
+            (config.forwarded_for, config.warnings.len()),
+            (ForwardedFor::On, 1)
         );
     }
 

@@ -1,0 +1,71 @@
+//! Rows by name, and the neighbours of misspelt names.
+
+use std::collections::HashMap;
+
+use super::{Row, rows};
+
+/// The row of a name or alias.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Row> {
+    rows().find(|row| row.names().any(|known| known == name))
+}
+
+/// The row of each name and alias.
+pub(crate) fn index() -> HashMap<&'static str, &'static Row> {
+    rows()
+        .flat_map(|row| row.names().map(move |name| (name, row)))
+        .collect()
+}
+
+/// A known name that is at most two letters away from a wrong one.
+#[must_use]
+pub fn similar(wrong: &str) -> Option<&'static str> {
+    if wrong.len() > 48 {
+        return None;
+    }
+    let names = rows().flat_map(Row::names);
+    let near = names.map(|name| (distance(wrong.as_bytes(), name.as_bytes()), name));
+    near.filter(|(steps, name)| *steps <= 2 && name.len() > 4)
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// Letters to insert, remove or replace (Levenshtein).
+fn distance(left: &[u8], right: &[u8]) -> usize {
+    if left.len().abs_diff(right.len()) > 2 {
+        return usize::MAX;
+    }
+    let mut above: Vec<usize> = (0..=right.len()).collect();
+    for (row, a) in left.iter().enumerate() {
+        let mut line = Vec::with_capacity(above.len());
+        let mut before = row + 1;
+        line.push(before);
+        for (pair, b) in above.windows(2).zip(right) {
+            let &[diagonal, up] = pair else { continue };
+            before = (diagonal + usize::from(a != b)).min(up + 1).min(before + 1);
+            line.push(before);
+        }
+        above = line;
+    }
+    above.last().copied().unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alias_finds_its_directive() {
+        let name = |wanted| find(wanted).map(|row| row.name);
+        assert_eq!(name("pconn_timeout"), Some("server_idle_pconn_timeout"));
+        assert_eq!(name("http_access"), Some("http_access"));
+        assert_eq!(name("xyzzy"), None);
+    }
+
+    #[test]
+    fn a_misspelt_name_finds_its_neighbour() {
+        assert_eq!(similar("http_acces"), Some("http_access"));
+        assert_eq!(similar("http_porrt"), Some("http_port"));
+        assert_eq!(similar("xyzzy"), None);
+    }
+}
