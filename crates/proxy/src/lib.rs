@@ -6,6 +6,7 @@
 pub mod context;
 pub mod failure;
 pub mod flow;
+pub mod helpers;
 pub mod log;
 pub mod plan;
 pub mod record;

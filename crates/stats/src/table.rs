@@ -118,6 +118,20 @@ table! {
     Collapsed "collapsed" Count "Requests that waited for another request's response.";
     CollapsedAlone "collapsed_alone" Count "Requests that waited and then had to go on by themselves.";
 
+    // Helper programs, all pools together; `Pool::status` has them apart.
+    HelperQuestions "helper_questions" Count "Questions for helper programs.";
+    HelperAnswers "helper_answers" Count "Answers that helper programs gave.";
+    HelperFailures "helper_failures" Count "Questions that no helper program answered, for whatever reason.";
+    HelperTimeouts "helper_timeouts" Count "Questions not answered in time.";
+    HelperRetries "helper_retries" Count "Questions asked anew because a helper process ended or said BH.";
+    HelperLate "helper_late" Count "Answers that nobody waited for any more.";
+    HelperStarts "helper_starts" Count "Helper processes started.";
+    HelperStartFailures "helper_start_failures" Count "Helper processes that could not be started.";
+    HelperDeaths "helper_deaths" Count "Helper processes that ended although nobody told them to.";
+    HelperHung "helper_hung" Count "Helper processes killed because they fell silent.";
+    HelperGarbage "helper_garbage" Count "Helper processes killed for what they wrote.";
+    HelperLogLinesLost "helper_log_lines_lost" Count "Lines of helpers' standard error left out of the log.";
+
     // The log.
     LogLines "log_lines" Count "Access log lines handed to the writer.";
     LogLinesLost "log_lines_lost" Count "Access log lines dropped because the writer was behind.";
@@ -137,6 +151,8 @@ table! {
     LimitDnsQueries "limit_dns_queries" Count "Names refused because too many queries were under way.";
     LimitDnsAddresses "limit_dns_addresses" Count "Answers cut to the greatest number of addresses.";
     LimitVariants "limit_variants" Count "Stored variants dropped because a URL had too many.";
+    LimitHelperQueue "limit_helper_queue" Count "Questions refused because too many waited for a helper.";
+    LimitHelperLine "limit_helper_line" Count "Questions too long for a helper's line, and helpers killed for longer answers.";
     LimitClientConnections "limit_client_connections" Count "Connections refused by a limit per client address.";
 }
 
@@ -152,6 +168,9 @@ table! {
     TunnelsOpen "tunnels_open" Count "Tunnels open now.";
     FillsOpen "fills_open" Count "Responses arriving into the store now.";
     DnsInFlight "dns_in_flight" Count "Names being resolved now.";
+    HelperChildren "helper_children" Count "Helper processes running now.";
+    HelperQueue "helper_queue" Count "Questions waiting for a free helper process.";
+    HelperInFlight "helper_in_flight" Count "Questions that helper processes work on now.";
     AcceptPaused "accept_paused" Count "Listening sockets that wait for descriptors.";
 }
 
@@ -165,5 +184,6 @@ table! {
     ServiceTimeNotModified "service_time_not_modified" Microseconds "The same, for 304 replies from the cache.";
     DnsTime "dns_time" Microseconds "Time that name servers took.";
     ConnectTime "connect_time" Microseconds "Time that connecting to a next hop took.";
+    HelperTime "helper_time" Microseconds "Time that helper programs took for an answer.";
     ReplySize "reply_size" Bytes "Size of replies sent to clients, heads included.";
 }

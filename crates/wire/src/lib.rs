@@ -1,4 +1,5 @@
-//! Bytes ⇄ messages: HTTP/1 heads, framing and bodies, request targets, field values.
+//! Bytes ⇄ messages: HTTP/1 heads, framing and bodies, request targets, field values, and the
+//! lines of helper programs.
 //!
 //! Used by every crate that sees a message. Nothing here does I/O, starts a task, or reads a
 //! clock; each parser takes bytes and gives a value or an error, and never panics on input.
@@ -8,6 +9,7 @@
 //! survives being written and parsed again. The targets in `fuzz/` and the corpus tests call it.
 
 pub mod field;
+pub mod helper;
 pub mod http1;
 pub mod target;
 pub mod value;

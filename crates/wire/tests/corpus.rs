@@ -119,4 +119,5 @@ targets! {
     date: wire::value::date::fuzz,
     etag: wire::value::etag::fuzz,
     via: wire::value::via::fuzz,
+    helper: wire::helper::fuzz,
 }
