@@ -161,7 +161,7 @@ impl Draft {
             name: name.clone(),
             kind: "dstdomain".into(),
             flags: Vec::new(),
-            values: vec![host.to_owned()],
+            values: [host.to_owned()].into_iter().collect(),
             predefined: false,
             place: place.clone(),
         });
