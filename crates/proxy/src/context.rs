@@ -12,15 +12,15 @@ use net::clock::{Clock, Now};
 use net::deadline::Ticker;
 use net::dns::{DnsError, Resolver};
 use net::pool::Permit;
+use rules::Rule;
 use rules::hops::{Case, Choice, Hop as RuleHop, HopTo, PeerStates, Way, choose};
-use rules::{Question, Rule};
 use smallvec::SmallVec;
 use stats::{Cells, Counter};
 use wire::field::FieldId;
 use wire::http1::{Framing, ResponseHead, may_reuse};
 use wire::value::date::DATE_BYTES;
 
-use crate::access::{self, Known};
+use crate::access;
 use crate::failure::{Failure, FailureKind, Side};
 use crate::flow::{Received, Store};
 use crate::hops::peer::OpenPeer;
@@ -118,8 +118,7 @@ impl Context {
         {
             return false;
         }
-        let known = Known::default();
-        let facts = access::facts(received, &known);
+        let facts = access::facts(received);
         self.plan.rules.may_upgrade(fields, &facts)
     }
 
@@ -165,16 +164,16 @@ impl Context {
             no_direct: accel.is_some_and(|accel| !accel.allow_direct),
             looped,
         };
-        let mut known = Known::default();
+        let mut asked: SmallVec<[_; 4]> = SmallVec::new();
         loop {
-            let facts = access::facts(received, &known);
+            let facts = access::facts(received);
             let states = States(&self.plan.peers);
             match choose(&self.plan.rules, &facts, case, &states, &self.plan.turns) {
                 Choice::Hops(hops) if hops.is_empty() => return Err(self.nowhere()),
                 Choice::Hops(hops) => return Ok(hops.iter().map(|hop| self.hop(*hop)).collect()),
-                Choice::Ask(Question::Destination) if !known.has_destination() => {
-                    let found = self.resolve(received.target.host()).await;
-                    known.learn_destination(found.unwrap_or_default());
+                Choice::Ask(question) if !asked.contains(&question) => {
+                    access::answer(self, received, question).await;
+                    asked.push(question);
                 }
                 Choice::Ask(_) => {
                     return Err(Failure::new(FailureKind::CannotForward, Side::Us)

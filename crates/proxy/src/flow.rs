@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use net::clock::Now;
+use rules::Learnt;
 use store::{Begin, Reader};
 use wire::http1::{Framing, RequestHead, ResponseHead};
 use wire::target::Target;
@@ -43,6 +44,8 @@ pub(crate) struct Received<'c> {
     pub(crate) target: &'c Target,
     /// How the content is framed, fixed once.
     pub(crate) framing: Framing,
+    /// What is learnt of it on its way.
+    pub(crate) learnt: &'c Learnt,
     /// When the head was complete.
     pub(crate) now: Now,
 }

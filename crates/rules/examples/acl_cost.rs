@@ -3,13 +3,14 @@
 
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Instant;
 
 use config::Config;
 use http::Method;
 use rules::acl::domain::Domains;
 use rules::caching::freshness::{Freshness, Traits};
-use rules::{Environment, Facts, List, Rules};
+use rules::{Environment, Facts, Learnt, List, Rules};
 use wire::target::UriWhitespace;
 use wire::{Fields, Target};
 
@@ -102,8 +103,10 @@ fn report(name: &str, config: &Config) {
     request.push(b"Host", b"www.example.com");
     let destination = [IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))];
     let client = SocketAddr::from(([127, 0, 0, 1], 40_000));
-    let mut facts = Facts::new(client, client, "3128", &Method::GET, &target, &request, 0);
-    facts.destination = Some(&destination);
+    let learnt = Learnt::default();
+    learnt.learn_destination(Arc::new(destination));
+    let asked = (&Method::GET, &target, &request);
+    let facts = Facts::new(client, client, "3128", asked, &learnt, 0);
     let allowed = rules.check(List::HttpAccess, &facts).is_allow();
     let each = best_ns(|| rules.check(List::HttpAccess, black_box(&facts)).is_allow());
     println!(

@@ -1,10 +1,12 @@
 //! What rules may know of a transaction, and what they may have to ask for. The caller fills in what it has;
-//! a rule that needs more answers with a [`Question`], the caller learns the fact and checks again.
+//! a rule that needs more answers with a [`Question`], the caller learns the fact ([`Learnt`]) and checks again.
 
 use std::net::{IpAddr, SocketAddr};
 
 use http::Method;
 use wire::{Fields, Target};
+
+use crate::learnt::Learnt;
 
 /// The reply, as far as rules look at it.
 #[derive(Clone, Copy, Debug)]
@@ -45,12 +47,8 @@ pub struct Facts<'a> {
     pub reply: Option<ReplyFacts<'a>>,
     /// The hop; `None` before one is chosen.
     pub hop: Option<HopFacts<'a>>,
-    /// Addresses of the target's host: `None` is not asked yet, empty is asked in vain.
-    pub destination: Option<&'a [IpAddr]>,
-    /// Name of a target that is an address: `None` is not asked yet, empty is asked in vain.
-    pub destination_name: Option<&'a str>,
-    /// Name of the client's address: `None` is not asked yet, empty is asked in vain.
-    pub client_name: Option<&'a str>,
+    /// What had to be asked for.
+    pub learnt: &'a Learnt,
     /// Unix time in seconds.
     pub now: i64,
     /// Random bits of this transaction, for `random` ACLs.
@@ -63,9 +61,8 @@ impl<'a> Facts<'a> {
         client: SocketAddr,
         local: SocketAddr,
         port_name: &'a str,
-        method: &'a Method,
-        target: &'a Target,
-        request: &'a Fields,
+        (method, target, request): (&'a Method, &'a Target, &'a Fields),
+        learnt: &'a Learnt,
         now: i64,
     ) -> Self {
         Self {
@@ -78,9 +75,7 @@ impl<'a> Facts<'a> {
             request,
             reply: None,
             hop: None,
-            destination: None,
-            destination_name: None,
-            client_name: None,
+            learnt,
             now,
             luck: 0,
         }
@@ -91,10 +86,20 @@ impl<'a> Facts<'a> {
 /// also in vain, the rule doesn't ask again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Question {
-    /// The addresses of the target's host: [`Facts::destination`].
+    /// The addresses of the target's host.
     Destination,
-    /// The name of the target's address: [`Facts::destination_name`].
+    /// The name of the target's address.
     DestinationName,
-    /// The name of the client's address: [`Facts::client_name`].
+    /// The name of the client's address.
     ClientName,
+    /// Who the client is: a client that doesn't say is challenged.
+    User,
+    /// How many connections the client's address has open.
+    ClientConnections,
+    /// From how many addresses the user logs in.
+    UserAddresses,
+    /// The client's hardware address.
+    ClientMac,
+    /// What the helper says of the `external` ACL with this index.
+    External(u32),
 }

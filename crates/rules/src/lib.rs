@@ -8,6 +8,7 @@ pub mod acl;
 pub mod caching;
 pub mod facts;
 pub mod hops;
+mod learnt;
 mod plan;
 pub mod rewrite;
 #[cfg(test)]
@@ -17,4 +18,5 @@ mod upgrade;
 pub use access::{AccessList, Answer, Rule};
 pub use acl::Environment;
 pub use facts::{Facts, HopFacts, Question, ReplyFacts};
+pub use learnt::{Learnt, Notes};
 pub use plan::{List, Rules};

@@ -9,6 +9,7 @@ use wire::{Fields, Target};
 
 use crate::acl::Environment;
 use crate::facts::Facts;
+use crate::learnt::Learnt;
 use crate::plan::Rules;
 
 /// 2026-11-20 12:00:00 UTC, a Friday.
@@ -54,6 +55,7 @@ pub(crate) struct Scene {
     pub(crate) method: Method,
     pub(crate) target: Target,
     pub(crate) request: Fields,
+    pub(crate) learnt: Learnt,
 }
 
 impl Scene {
@@ -74,6 +76,7 @@ impl Scene {
             method,
             target,
             request: Fields::new(),
+            learnt: Learnt::default(),
         }
     }
 
@@ -97,9 +100,8 @@ impl Scene {
             (self.client, 40_000).into(),
             "10.0.0.254:3128".parse().unwrap(),
             "3128",
-            &self.method,
-            &self.target,
-            &self.request,
+            (&self.method, &self.target, &self.request),
+            &self.learnt,
             NOON,
         )
     }

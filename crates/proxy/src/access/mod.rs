@@ -1,7 +1,6 @@
 //! Who may do what. Asks the access lists, learns the facts that they ask for, and grants the
 //! [`Permit`] without which nothing is sent anywhere.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use rules::{Answer, Facts, List, Question, ReplyFacts, Rule};
@@ -16,41 +15,21 @@ use crate::record::Record;
 /// Questions that one check may ask: each kind is asked once.
 const QUESTIONS_MAX: usize = 4;
 
-/// Facts that had to be asked for.
-#[derive(Debug, Default)]
-pub(crate) struct Known {
-    destination: Option<Arc<[IpAddr]>>,
-    /// Names of addresses were asked for: in vain, as there is no reverse look-up yet.
-    names: bool,
-}
-
-impl Known {
-    /// Were the target's addresses asked for?
-    pub(crate) fn has_destination(&self) -> bool {
-        self.destination.is_some()
-    }
-
-    /// Notes them; none when it was in vain.
-    pub(crate) fn learn_destination(&mut self, addresses: Arc<[IpAddr]>) {
-        self.destination = Some(addresses);
-    }
-}
-
 /// What the rules may see of a request.
-pub(crate) fn facts<'f>(received: &Received<'f>, known: &'f Known) -> Facts<'f> {
+pub(crate) fn facts<'f>(received: &Received<'f>) -> Facts<'f> {
     let connection = received.connection;
     let mut facts = Facts::new(
         connection.client,
         connection.local,
         &connection.port.name,
-        &received.head.method,
-        received.target,
-        &received.head.fields,
+        (
+            &received.head.method,
+            received.target,
+            &received.head.fields,
+        ),
+        received.learnt,
         received.now.unix_secs(),
     );
-    facts.destination = known.destination.as_deref();
-    let name = known.names.then_some("");
-    (facts.destination_name, facts.client_name) = (name, name);
     facts.luck = received.now.mono_ns.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     facts
 }
@@ -106,8 +85,7 @@ pub(crate) fn admit_reply(
     if list.always() == Some(true) {
         return Ok(());
     }
-    let known = Known::default();
-    let mut facts = facts(received, &known);
+    let mut facts = facts(received);
     facts.reply = Some(ReplyFacts {
         status: reply.status,
         fields: &reply.fields,
@@ -131,8 +109,7 @@ pub(crate) fn allows(cx: &Context, list: List, received: &Received<'_>) -> bool 
     if let Some(always) = cx.plan.rules.list(list).always() {
         return always;
     }
-    let known = Known::default();
-    let facts = facts(received, &known);
+    let facts = facts(received);
     cx.plan.rules.check(list, &facts).is_allow()
 }
 
@@ -143,11 +120,7 @@ pub(crate) fn logs(cx: &Context, log: usize, received: &Received<'_>, status: u1
     if let Some(always) = cx.plan.rules.list(list).always() {
         return always;
     }
-    let known = Known {
-        names: true,
-        ..Known::default()
-    };
-    let mut facts = facts(received, &known);
+    let mut facts = facts(received);
     facts.reply = Some(ReplyFacts {
         status,
         fields: &NO_FIELDS,
@@ -157,11 +130,10 @@ pub(crate) fn logs(cx: &Context, log: usize, received: &Received<'_>, status: u1
 
 /// Asks a list; `Err` holds the words for the rule that denied.
 async fn check(cx: &Context, list: List, received: &Received<'_>) -> Result<(), Option<Arc<str>>> {
-    let known = Known::default();
-    match cx.plan.rules.check(list, &facts(received, &known)) {
+    match cx.plan.rules.check(list, &facts(received)) {
         Answer::Allow(_) => Ok(()),
         Answer::Deny(rule) => Err(describe(cx, list, rule)),
-        Answer::Ask(question) => Box::pin(learn(cx, list, received, known, question)).await,
+        Answer::Ask(question) => Box::pin(learn(cx, list, received, question)).await,
     }
 }
 
@@ -170,24 +142,35 @@ async fn learn(
     cx: &Context,
     list: List,
     received: &Received<'_>,
-    mut known: Known,
     mut question: Question,
 ) -> Result<(), Option<Arc<str>>> {
     for _ in 0..QUESTIONS_MAX {
-        match question {
-            Question::Destination => {
-                let found = cx.resolve(received.target.host()).await;
-                known.learn_destination(found.unwrap_or_default());
-            }
-            Question::DestinationName | Question::ClientName => known.names = true,
-        }
-        match cx.plan.rules.check(list, &facts(received, &known)) {
+        answer(cx, received, question).await;
+        match cx.plan.rules.check(list, &facts(received)) {
             Answer::Allow(_) => return Ok(()),
             Answer::Deny(rule) => return Err(describe(cx, list, rule)),
             Answer::Ask(next) => question = next,
         }
     }
     Err(None)
+}
+
+/// Learns one fact, if only that it can't be known.
+pub(crate) async fn answer(cx: &Context, received: &Received<'_>, question: Question) {
+    let learnt = received.learnt;
+    match question {
+        Question::Destination => {
+            let found = cx.resolve(received.target.host()).await;
+            learnt.learn_destination(found.unwrap_or_default());
+        }
+        Question::DestinationName => learnt.learn_destination_name(""),
+        Question::ClientName => learnt.learn_client_name(""),
+        Question::User
+        | Question::ClientConnections
+        | Question::UserAddresses
+        | Question::ClientMac
+        | Question::External(_) => {}
+    }
 }
 
 fn describe(cx: &Context, list: List, rule: Option<&Rule>) -> Option<Arc<str>> {

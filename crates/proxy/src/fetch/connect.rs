@@ -6,7 +6,7 @@ use net::dial::{DialFailure, DialOptions};
 use net::stream::Stream;
 use wire::target::Target;
 
-use crate::access::{self, Known};
+use crate::access;
 use crate::context::{Context, OpenHop};
 use crate::failure::{Failure, FailureKind};
 use crate::flow::Received;
@@ -146,8 +146,6 @@ fn outgoing(cx: &Context, asked: Option<&Received<'_>>, ipv6: bool) -> Option<Ip
     if cx.plan.config.tcp_outgoing_address.is_empty() {
         return None;
     }
-    let known = Known::default();
-    cx.plan
-        .rules
-        .outgoing_address(&access::facts(asked?, &known), ipv6)
+    let facts = access::facts(asked?);
+    cx.plan.rules.outgoing_address(&facts, ipv6)
 }

@@ -8,7 +8,7 @@ use wire::target::Target;
 
 use rules::rewrite::{append_via, forward_client};
 
-use crate::access::{self, Known};
+use crate::access;
 use crate::cache::Conditions;
 use crate::context::Context;
 use crate::flow::Received;
@@ -122,8 +122,7 @@ fn sign(cx: &Context, received: &Received<'_>, fields: &mut Fields) {
     let client = received.connection.client.ip();
     forward_client(fields, plan.config.forwarded_for, client);
     if !plan.rules.request_fields.is_noop() {
-        let known = Known::default();
-        let facts = access::facts(received, &known);
+        let facts = access::facts(received);
         let expand = |text: &str, out: &mut Vec<u8>| out.extend_from_slice(text.as_bytes());
         plan.rules
             .request_fields

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use net::half::split;
 use net::stream::Stream;
+use rules::Learnt;
 use stats::Counter;
 use wire::http1::{
     BadRequest, Framing, Parsed, RequestHead, parse_request, request_framing, worth_parsing,
@@ -129,6 +130,7 @@ fn cut_off(worker: &Worker, connection: &Connection, scratch: &Scratch, record: 
         head: &scratch.head,
         target: &scratch.target,
         framing: Framing::None,
+        learnt: &Learnt::default(),
         now: cx.clock.now(),
     };
     transaction::cut_off(&cx, &received, record);
@@ -173,11 +175,13 @@ impl Exchange<'_> {
                 plan.config.request_body_max_size,
                 plan.timeouts.read,
             );
+            let learnt = Learnt::default();
             let received = Received {
                 connection: self.connection,
                 head: &scratch.head,
                 target: &scratch.target,
                 framing,
+                learnt: &learnt,
                 now: started,
             };
             let after =

@@ -86,8 +86,7 @@ fn rewrite(cx: &Context, received: &Received<'_>, head: &mut ResponseHead) {
     if rules.reply_fields.is_noop() {
         return;
     }
-    let known = access::Known::default();
-    let mut facts = access::facts(received, &known);
+    let mut facts = access::facts(received);
     let status = head.status;
     let fields = head.fields.clone();
     facts.reply = Some(ReplyFacts {

@@ -318,7 +318,7 @@ fn destination(set: &AddressSet, lookup: bool, facts: &Facts<'_>) -> Verdict {
     if let Some(ip) = facts.target.host_ip() {
         return Verdict::of(set.contains(ip));
     }
-    match facts.destination {
+    match facts.learnt.destination() {
         _ if !lookup => Verdict::NoMatch,
         None => Verdict::Ask(Question::Destination),
         Some(addresses) => Verdict::of(addresses.iter().any(|ip: &IpAddr| set.contains(*ip))),
@@ -332,7 +332,7 @@ fn named_target(lookup: bool, facts: &Facts<'_>, matches: impl Fn(&str) -> bool)
     if matches(host.strip_suffix('.').unwrap_or(host)) {
         return Verdict::Match;
     }
-    match facts.destination_name {
+    match facts.learnt.destination_name() {
         _ if !lookup || target.host_ip().is_none() => Verdict::NoMatch,
         None => Verdict::Ask(Question::DestinationName),
         Some("") => Verdict::of(matches(NO_NAME)),
@@ -341,7 +341,7 @@ fn named_target(lookup: bool, facts: &Facts<'_>, matches: impl Fn(&str) -> bool)
 }
 
 fn named_client(facts: &Facts<'_>, matches: impl Fn(&str) -> bool) -> Verdict {
-    match facts.client_name {
+    match facts.learnt.client_name() {
         None => Verdict::Ask(Question::ClientName),
         Some("") => Verdict::of(matches(NO_NAME)),
         Some(name) => Verdict::of(matches(name)),

@@ -1,5 +1,7 @@
 //! Each ACL type against facts, asked through compiled configurations.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::access::Answer;
 use crate::facts::{HopFacts, ReplyFacts};
@@ -93,15 +95,15 @@ fn destinations_are_looked_up_only_when_they_are_names() {
     check("dst 192.0.2.0/24", &numeric, true);
     check("dst -n 192.0.2.0/24", &numeric, true);
     check("dst 198.51.100.0/24", &numeric, false);
-    let mut facts = named.facts();
     let found = [
         "198.51.100.1".parse().unwrap(),
         "192.0.2.1".parse().unwrap(),
     ];
-    facts.destination = Some(&found);
-    assert_eq!(asked("dst 192.0.2.0/24", &facts), Ok(true));
-    facts.destination = Some(&[]);
-    assert_eq!(asked("dst all", &facts), Ok(false));
+    named.learnt.learn_destination(Arc::new(found));
+    assert_eq!(asked("dst 192.0.2.0/24", &named.facts()), Ok(true));
+    let nowhere = Scene::new("http://www.example.com/");
+    nowhere.learnt.learn_destination(Arc::new([]));
+    assert_eq!(asked("dst all", &nowhere.facts()), Ok(false));
 }
 
 #[test]
@@ -121,27 +123,33 @@ fn domains_of_addresses_are_asked_for_unless_told_not_to() {
         asked("dstdom_regex example", &numeric.facts()),
         Err(Question::DestinationName)
     );
-    let mut facts = numeric.facts();
-    facts.destination_name = Some("www.example.com");
-    assert_eq!(asked("dstdomain .example.com", &facts), Ok(true));
-    facts.destination_name = Some("");
-    assert_eq!(asked("dstdomain .example.com", &facts), Ok(false));
-    assert_eq!(asked("dstdomain none", &facts), Ok(true));
+    numeric.learnt.learn_destination_name("www.example.com");
+    assert_eq!(asked("dstdomain .example.com", &numeric.facts()), Ok(true));
+    let nameless = Scene::new("http://192.0.2.1/");
+    nameless.learnt.learn_destination_name("");
+    assert_eq!(
+        asked("dstdomain .example.com", &nameless.facts()),
+        Ok(false)
+    );
+    assert_eq!(asked("dstdomain none", &nameless.facts()), Ok(true));
 }
 
 #[test]
 fn the_name_of_the_client_is_asked_for() {
     let scene = Scene::new("http://a/");
-    let mut facts = scene.facts();
     assert_eq!(
-        asked("srcdomain .example.com", &facts),
+        asked("srcdomain .example.com", &scene.facts()),
         Err(Question::ClientName)
     );
-    facts.client_name = Some("pc.example.com");
-    assert_eq!(asked("srcdomain .example.com", &facts), Ok(true));
-    assert_eq!(asked("srcdom_regex ^pc", &facts), Ok(true));
-    facts.client_name = Some("");
-    assert_eq!(asked("srcdomain .example.com", &facts), Ok(false));
+    scene.learnt.learn_client_name("pc.example.com");
+    assert_eq!(asked("srcdomain .example.com", &scene.facts()), Ok(true));
+    assert_eq!(asked("srcdom_regex ^pc", &scene.facts()), Ok(true));
+    let nameless = Scene::new("http://a/");
+    nameless.learnt.learn_client_name("");
+    assert_eq!(
+        asked("srcdomain .example.com", &nameless.facts()),
+        Ok(false)
+    );
 }
 
 #[test]

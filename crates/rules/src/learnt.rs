@@ -1,0 +1,191 @@
+//! What is learnt of a transaction while it goes on: answers to [`Question`]s, and what ACLs and helpers note.
+//! Made with the request, empty and without cost until something is learnt; each fact is learnt once.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Learnt(OnceCell<Box<Facts>>);
+
+#[derive(Debug, Default)]
+struct Facts {
+    destination: OnceCell<Arc<[IpAddr]>>,
+    destination_name: OnceCell<Box<str>>,
+    client_name: OnceCell<Box<str>>,
+    user: OnceCell<Arc<str>>,
+    client_connections: Cell<Option<u32>>,
+    user_addresses: Cell<Option<u32>>,
+    client_mac: Cell<Option<Option<[u8; 6]>>>,
+    externals: RefCell<SmallVec<[(u32, bool); 4]>>,
+    notes: RefCell<Notes>,
+}
+
+impl Learnt {
+    fn facts(&self) -> &Facts {
+        self.0.get_or_init(Box::default)
+    }
+
+    /// The addresses of the target's host: `None` is not asked yet, empty is asked in vain.
+    pub fn destination(&self) -> Option<&[IpAddr]> {
+        Some(self.0.get()?.destination.get()?)
+    }
+
+    /// Notes them.
+    pub fn learn_destination(&self, addresses: Arc<[IpAddr]>) {
+        self.facts().destination.get_or_init(|| addresses);
+    }
+
+    /// Name of a target that is an address: `None` is not asked yet, empty is asked in vain.
+    pub fn destination_name(&self) -> Option<&str> {
+        Some(self.0.get()?.destination_name.get()?)
+    }
+
+    /// Notes it.
+    pub fn learn_destination_name(&self, name: &str) {
+        self.facts().destination_name.get_or_init(|| name.into());
+    }
+
+    /// Name of the client's address: `None` is not asked yet, empty is asked in vain.
+    pub fn client_name(&self) -> Option<&str> {
+        Some(self.0.get()?.client_name.get()?)
+    }
+
+    /// Notes it.
+    pub fn learn_client_name(&self, name: &str) {
+        self.facts().client_name.get_or_init(|| name.into());
+    }
+
+    /// Who has logged in: `None` is not asked yet. In vain isn't an answer: the client is challenged.
+    pub fn user(&self) -> Option<&Arc<str>> {
+        self.0.get()?.user.get()
+    }
+
+    /// Notes it.
+    pub fn learn_user(&self, user: Arc<str>) {
+        self.facts().user.get_or_init(|| user);
+    }
+
+    /// Connections that the client's address has open: `None` is not asked yet.
+    pub fn client_connections(&self) -> Option<u32> {
+        self.0.get()?.client_connections.get()
+    }
+
+    /// Notes them.
+    pub fn learn_client_connections(&self, count: u32) {
+        self.facts().client_connections.set(Some(count));
+    }
+
+    /// Addresses that the user logs in from: `None` is not asked yet.
+    pub fn user_addresses(&self) -> Option<u32> {
+        self.0.get()?.user_addresses.get()
+    }
+
+    /// Notes them.
+    pub fn learn_user_addresses(&self, count: u32) {
+        self.facts().user_addresses.set(Some(count));
+    }
+
+    /// The client's hardware address: `None` is not asked yet, `Some(None)` is asked in vain.
+    pub fn client_mac(&self) -> Option<Option<[u8; 6]>> {
+        self.0.get()?.client_mac.get()
+    }
+
+    /// Notes it.
+    pub fn learn_client_mac(&self, mac: Option<[u8; 6]>) {
+        self.facts().client_mac.set(Some(mac));
+    }
+
+    /// What the helper said of the `external` ACL with this index: `None` is not asked yet.
+    pub fn external(&self, acl: u32) -> Option<bool> {
+        let externals = self.0.get()?.externals.borrow();
+        let found = externals.iter().find(|(known, _)| *known == acl);
+        found.map(|(_, matches)| *matches)
+    }
+
+    /// Notes it.
+    pub fn learn_external(&self, acl: u32, matches: bool) {
+        self.facts().externals.borrow_mut().push((acl, matches));
+    }
+
+    /// What ACLs and helpers have noted so far.
+    pub fn notes<T>(&self, read: impl FnOnce(&Notes) -> T) -> Option<T> {
+        Some(read(&self.0.get()?.notes.borrow()))
+    }
+
+    /// Adds to the notes, or changes them.
+    pub fn note(&self, change: impl FnOnce(&mut Notes)) {
+        change(&mut self.facts().notes.borrow_mut());
+    }
+}
+
+/// Annotations: names with values, in the order in which they came; a name may come again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes(Vec<(Box<str>, Box<str>)>);
+
+impl Notes {
+    /// Adds a value to those of the name.
+    pub fn add(&mut self, name: &str, value: &str) {
+        self.0.push((name.into(), value.into()));
+    }
+
+    /// Makes it the only value of the name.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.remove(name);
+        self.add(name, value);
+    }
+
+    /// Takes all values of the name away.
+    pub fn remove(&mut self, name: &str) {
+        self.0.retain(|(known, _)| **known != *name);
+    }
+
+    /// The values of the name.
+    pub fn all<'n>(&'n self, name: &'n str) -> impl Iterator<Item = &'n str> {
+        let of_name = self.0.iter().filter(move |(known, _)| **known == *name);
+        of_name.map(|(_, value)| &**value)
+    }
+
+    /// The latest value of the name.
+    pub fn last<'n>(&'n self, name: &'n str) -> Option<&'n str> {
+        self.all(name).last()
+    }
+
+    /// All names with their values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (&**name, &**value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_known_before_it_is_learnt_and_nothing_is_learnt_twice() {
+        let learnt = Learnt::default();
+        assert_eq!(learnt.destination(), None);
+        assert_eq!(learnt.external(3), None);
+        learnt.learn_destination(Arc::new([]));
+        learnt.learn_destination(Arc::new(["192.0.2.1".parse().unwrap()]));
+        assert_eq!(learnt.destination(), Some([].as_slice()));
+        learnt.learn_external(3, true);
+        assert_eq!((learnt.external(3), learnt.external(4)), (Some(true), None));
+        assert_eq!(learnt.client_name(), None);
+    }
+
+    #[test]
+    fn notes_keep_their_order() {
+        let mut notes = Notes::default();
+        notes.add("group", "a");
+        notes.add("user", "x");
+        notes.add("group", "b");
+        assert_eq!(notes.all("group").collect::<Vec<_>>(), ["a", "b"]);
+        notes.set("group", "c");
+        assert_eq!(notes.last("group"), Some("c"));
+        assert_eq!(notes.iter().count(), 2);
+    }
+}
