@@ -274,6 +274,9 @@ struct Seen {
     faults: Mutex<Vec<String>>,
 }
 
+/// What a client does again and again.
+type Round = Box<dyn FnMut(&Seen) -> Result<(), String> + Send>;
+
 /// Clients that ask all the while: hits on one connection and on many, misses, large bodies, tunnels. Anything but
 /// the right answer is a fault.
 struct Load {
@@ -288,22 +291,19 @@ impl Load {
         let seen = Arc::new(Seen::default());
         let hash = Pattern::new("large", 4 << 20).hash();
         let mut threads = Vec::new();
-        let mut begin =
-            |name: &'static str, mut round: Box<dyn FnMut(&Seen) -> Result<(), String> + Send>| {
-                let (stop, seen) = (Arc::clone(&stop), Arc::clone(&seen));
-                threads.push(thread::spawn(move || {
-                    while !stop.load(Ordering::Relaxed) {
-                        match round(&seen) {
-                            Ok(()) => {
-                                seen.served.fetch_add(1, Ordering::Relaxed);
-                            }
-                            Err(fault) => {
-                                seen.faults.lock().unwrap().push(format!("{name}: {fault}"))
-                            }
+        let mut begin = |name: &'static str, mut round: Round| {
+            let (stop, seen) = (Arc::clone(&stop), Arc::clone(&seen));
+            threads.push(thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    match round(&seen) {
+                        Ok(()) => {
+                            seen.served.fetch_add(1, Ordering::Relaxed);
                         }
+                        Err(fault) => seen.faults.lock().unwrap().push(format!("{name}: {fault}")),
                     }
-                }));
-            };
+                }
+            }));
+        };
         let (hit, miss, large) = (
             origin.url("/hit"),
             origin.url("/miss"),
