@@ -6,8 +6,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser};
+use proxy::log::Facility;
 
 use crate::console;
+
+mod misuse;
+mod order;
+mod service;
+
+pub(crate) use misuse::Misuse;
+pub(crate) use order::Order;
+pub(crate) use service::ServiceName;
 
 /// A caching web proxy that reads squid.conf.
 #[derive(Parser, Clone, Debug, Default)]
@@ -54,37 +63,51 @@ pub(crate) struct Args {
     #[arg(long, hide = true)]
     pub(crate) stage: Option<Stage>,
 
-    /// Accepted without effect: what they ask for is always so, or has no meaning here
-    #[arg(short = 'C', hide = true)]
+    /// Log what an operator should read to syslog too
+    #[arg(short = 's')]
+    syslog: bool,
+    /// The same, as this facility: authpriv, daemon, user, local0 to local7 (without -l, local4)
+    #[arg(short = 'l', value_name = "FACILITY", value_parser = Facility::of)]
+    facility: Option<Facility>,
+    /// Name of the service: in the usual PID file's name, and as ${service_name} in the
+    /// configuration
+    #[arg(short = 'n', value_name = "NAME", value_parser = ServiceName::of)]
+    service_name: Option<ServiceName>,
+    /// Accepted: there is no ICP to use another port for yet
+    #[arg(short = 'u', value_name = "PORT")]
+    pub(crate) icp_port: Option<u16>,
+    /// Accepted: no signal of a crash is caught
+    #[arg(short = 'C')]
     _no_catch: bool,
-    #[arg(short = 'D', hide = true)]
+    /// Accepted: DNS isn't tested at the start
+    #[arg(short = 'D')]
     _no_dns_test: bool,
-    #[arg(short = 'F', hide = true)]
+    /// Accepted: there is no disk cache to rebuild first
+    #[arg(short = 'F')]
     _foreground_rebuild: bool,
-    #[arg(short = 'R', hide = true)]
+    /// Accepted: a restart must not wait for old connections to time out
+    #[arg(short = 'R')]
     _no_reuse: bool,
-    #[arg(short = 'S', hide = true)]
+    /// Accepted: there is no disk cache to check
+    #[arg(short = 'S')]
     _double_check: bool,
-    #[arg(short = 'Y', hide = true)]
+    /// Accepted: there is no ICP to answer while a cache is rebuilt
+    #[arg(short = 'Y')]
     _hit_only: bool,
-    #[arg(short = 's', hide = true)]
-    _syslog: bool,
+    /// Accepted: memory isn't traced
+    #[arg(short = 'm', num_args = 0..=1, default_missing_value = "")]
+    _malloc_trace: Option<String>,
+
+    /// Of Squid for Windows, or between its own processes
     #[arg(short = 'i', hide = true)]
     _install: bool,
     #[arg(short = 'r', hide = true)]
     _remove: bool,
-    #[arg(short = 'l', hide = true)]
-    _facility: Option<String>,
-    #[arg(short = 'm', hide = true, num_args = 0..=1, default_missing_value = "")]
-    _malloc_trace: Option<String>,
-    #[arg(short = 'n', hide = true)]
-    _service_name: Option<String>,
-    #[arg(short = 'u', hide = true)]
-    _icp_port: Option<u16>,
     #[arg(short = 'O', hide = true)]
     _service_options: Option<String>,
     #[arg(long, hide = true)]
     _kid: Option<String>,
+    /// Words that start scripts leave behind
     #[arg(hide = true)]
     _stray: Vec<OsString>,
 }
@@ -96,52 +119,6 @@ pub(crate) enum Stage {
     Session,
     /// The proxy.
     Proxy,
-}
-
-/// What `-k` asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// Read the configuration anew.
-    Reconfigure,
-    /// Begin new log files.
-    Rotate,
-    /// Toggle debugging.
-    Debug,
-    /// Let clients finish, then end.
-    Shutdown,
-    /// End at once.
-    Interrupt,
-    /// Kill.
-    Kill,
-    /// Restart.
-    Restart,
-    /// Is it running?
-    Check,
-    /// Is the configuration good?
-    Parse,
-}
-
-impl Order {
-    /// In the order in which Squid tries prefixes: `r` is reconfigure.
-    const NAMES: [(&'static str, Self); 9] = [
-        ("reconfigure", Self::Reconfigure),
-        ("rotate", Self::Rotate),
-        ("debug", Self::Debug),
-        ("shutdown", Self::Shutdown),
-        ("interrupt", Self::Interrupt),
-        ("kill", Self::Kill),
-        ("restart", Self::Restart),
-        ("check", Self::Check),
-        ("parse", Self::Parse),
-    ];
-
-    fn of(text: &str) -> Result<Self, String> {
-        Self::NAMES
-            .iter()
-            .find(|(name, _)| !text.is_empty() && name.starts_with(text))
-            .map(|(_, order)| *order)
-            .ok_or_else(|| "not one of Squid's orders".to_owned())
-    }
 }
 
 /// What the program is to do.
@@ -175,6 +152,17 @@ impl Args {
         }
     }
 
+    /// Where syslog lines go, if there are to be any.
+    pub(crate) fn syslog(&self) -> Option<Facility> {
+        let usual = self.syslog.then_some(Facility::Local(4));
+        self.facility.or(usual)
+    }
+
+    /// The name of this service.
+    pub(crate) fn service_name(&self) -> ServiceName {
+        self.service_name.clone().unwrap_or_default()
+    }
+
     /// Does this process stay with the terminal that started it?
     pub(crate) const fn stays(&self) -> bool {
         self.no_daemon || self.foreground
@@ -186,26 +174,15 @@ pub(crate) fn read(args: impl Iterator<Item = OsString>) -> Result<(String, Args
     let args: Vec<OsString> = args.collect();
     let called = args.first().map(Path::new).and_then(Path::file_name);
     let called = called.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let read = Args::try_parse_from(&args).map_err(Misuse)?;
+    let read = Args::try_parse_from(&args).map_err(Misuse::new)?;
     Ok((called, read))
 }
 
-/// Prints the help.
-pub(crate) fn help() -> anyhow::Result<ExitCode> {
-    Args::command().print_help()?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Arguments that can't be understood.
-#[derive(Debug)]
-pub(crate) struct Misuse(clap::Error);
-
-impl Misuse {
-    /// Says so; the exit status is Squid's.
-    pub(crate) fn tell(&self) -> ExitCode {
-        console::plain(&self.0);
-        ExitCode::FAILURE
-    }
+/// Prints the help, where and with the exit status that Squid has for it.
+pub(crate) fn help(called: &str) -> ExitCode {
+    let mut command = Args::command().bin_name(called);
+    console::plain(command.render_help());
+    ExitCode::FAILURE
 }
 
 #[cfg(test)]
@@ -215,7 +192,7 @@ pub(crate) mod tests {
     pub(crate) fn args(line: &str) -> Args {
         let words = line.split_whitespace().map(OsString::from);
         read(words)
-            .unwrap_or_else(|misuse| panic!("{line}: {}", misuse.0))
+            .unwrap_or_else(|misuse| panic!("{line}: {}", misuse.words()))
             .1
     }
 
@@ -239,7 +216,10 @@ pub(crate) mod tests {
         assert_eq!(args("squid -Nz").task(), Task::MakeDirectories);
         assert_eq!(args("squid").task(), Task::Serve);
         assert!(!args("squid").stays());
-        args("squid -N -N -d 1 -d 2 -m -D -l local4 -n squid2 -u 3130");
+        args("squid -N -N -d 1 -d 2 -m -D -l local4 -u 3130 --kid squid-1");
+        let named = args("squid -N -n squid2");
+        assert_eq!(named.service_name().as_str(), "squid2");
+        assert_eq!(debian.service_name().as_str(), "squid");
     }
 
     #[test]
@@ -258,15 +238,31 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_a_misuse() {
-        for line in [
-            "squid -k dance",
-            "squid --dance",
-            "squid -a http",
-            "squid -f",
-        ] {
-            read(line.split_whitespace().map(OsString::from)).unwrap_err();
-        }
+    fn what_cannot_be_understood_is_told_in_squids_words() {
+        let check = |line: &str, words: &str| {
+            let misuse = read(line.split_whitespace().map(OsString::from)).unwrap_err();
+            assert!(misuse.words().starts_with(words), "{}", misuse.words());
+        };
+        let wrong = "unrecognized option or missing required argument";
+        check("squid -Q", &format!("'-Q': {wrong}"));
+        check("squid -NYQ", &format!("'-Q': {wrong}"));
+        check("squid --dance", &format!("'--dance': {wrong}"));
+        check("squid -f", &format!("'-f': {wrong}"));
+        check("squid -k", &format!("'-k': {wrong}"));
+        check("squid -k dance", "'-k dance': not one of reconfigure, ");
+        check("squid -a http", "'-a http': invalid digit");
+        check("squid -l local9", "'-l local9': unknown syslog facility");
+        check("squid -n a/b", "Garbage after alphanumeric service name");
+    }
+
+    #[test]
+    fn syslog_is_as_local4_unless_named() {
+        assert_eq!(args("squid").syslog(), None);
+        assert_eq!(args("squid -s").syslog(), Some(Facility::Local(4)));
+        assert_eq!(
+            args("squid -sYC -l daemon").syslog(),
+            Some(Facility::Daemon)
+        );
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use config::{Config, Problems};
+use config::{Config, Event, Options, Place, Problem, Problems, Severity};
 
 use crate::cli::Args;
+use crate::findings::Form;
 use crate::{console, supports};
 
 /// Where the configuration is when no `-f` names it.
@@ -22,9 +23,9 @@ pub(crate) enum Source {
 
 impl Source {
     /// The file that was named, or else the usual one if it exists, or else none.
-    pub(crate) fn of(args: &Args) -> Self {
-        match &args.config {
-            Some(path) => Self::File(path.clone()),
+    pub(crate) fn of(named: Option<&Path>) -> Self {
+        match named {
+            Some(path) => Self::File(path.into()),
             None if Path::new(USUAL_PATH).exists() => Self::File(USUAL_PATH.into()),
             None => Self::BuiltIn,
         }
@@ -32,9 +33,22 @@ impl Source {
 
     /// Reads it.
     pub(crate) fn load(&self, args: &Args) -> Result<Config, Problems> {
+        self.load_telling(args, &mut |_event| {})
+    }
+
+    /// Reads it, and tells what happens meanwhile.
+    pub(crate) fn load_telling(
+        &self,
+        args: &Args,
+        tell: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Config, Problems> {
+        let service = args.service_name();
+        let options = Options {
+            service_name: service.as_str(),
+        };
         let mut config = match self {
-            Self::File(path) => config::load(path)?,
-            Self::BuiltIn => config::built_in(),
+            Self::File(path) => config::load_telling(path, &options, tell)?,
+            Self::BuiltIn => config::parse_telling(config::BUILT_IN, "built-in", &options, tell)?,
         };
         if let (Some(number), Some(port)) = (args.http_port, config.ports.first_mut()) {
             port.port = number;
@@ -45,9 +59,14 @@ impl Source {
 
 /// Prints what keeps a configuration from being used; the exit status is Squid's.
 pub(crate) fn refuse(problems: &Problems) -> ExitCode {
+    let form = Form::of_stderr();
     for problem in &problems.0 {
-        console::say(problem);
+        form.say(problem);
     }
+    abnormally(problems)
+}
+
+fn abnormally(problems: &Problems) -> ExitCode {
     console::say(format_args!(
         "Squall Cache (Version {}): Terminated abnormally.",
         crate::version::OURS
@@ -55,37 +74,86 @@ pub(crate) fn refuse(problems: &Problems) -> ExitCode {
     ExitCode::from(problems.exit_code().max(1))
 }
 
-/// Reads the configuration and prints all findings, as `-k parse` does.
+/// What `-k parse` prints, in its order.
+enum Told {
+    File(String),
+    Line(Place, String),
+    Problem(Problem),
+}
+
+/// `-k parse`: prints every file, every line and every finding, each after the line that it is
+/// about. Init scripts read settings from these lines.
+pub(crate) fn parse(args: &Args) -> Result<Config, ExitCode> {
+    let mut told = Vec::new();
+    let read = Source::of(args.config.as_deref()).load_telling(args, &mut |event| {
+        told.push(match event {
+            Event::File { path, depth } => Told::File(format!("{path} (depth {depth})")),
+            Event::Line { place, text, .. } => Told::Line(place.clone(), text.to_owned()),
+            Event::Problem(problem) => Told::Problem(problem.clone()),
+        });
+    });
+    let compiled = read.and_then(|config| match supports::check(&config) {
+        Ok(warnings) => {
+            insert(&mut told, warnings);
+            Ok(config)
+        }
+        Err(problems) => {
+            insert(&mut told, problems.0.clone());
+            Err(problems)
+        }
+    });
+    let form = Form::of_stderr();
+    for told in &told {
+        match told {
+            Told::File(name) => {
+                console::say(format_args!("Processing Configuration File: {name}"));
+            }
+            Told::Line(_, text) => console::say(format_args!("Processing: {text}")),
+            Told::Problem(problem) => form.say(problem),
+        }
+    }
+    compiled.map_err(|problems| abnormally(&problems))
+}
+
+/// Puts what was found when all lines were known behind the lines that it is about.
+fn insert(told: &mut Vec<Told>, found: Vec<Problem>) {
+    for problem in found {
+        let about = |told: &Told| match told {
+            Told::Line(place, _) => *place == problem.place,
+            Told::Problem(before) => before.place == problem.place,
+            Told::File(_) => false,
+        };
+        let after = told.iter().rposition(about).map_or(told.len(), |at| at + 1);
+        told.insert(after, Told::Problem(problem));
+    }
+}
+
+/// Reads the configuration for another errand: says what is wrong, but doesn't repeat what is
+/// only not done yet. `logrotate` would mail that every day.
 pub(crate) fn check(args: &Args) -> Result<Config, ExitCode> {
-    let source = Source::of(args);
-    if let Source::File(path) = &source {
-        let path = path.display();
-        console::say(format_args!(
-            "Processing Configuration File: {path} (depth 0)"
-        ));
-    }
+    let source = Source::of(args.config.as_deref());
     let config = source.load(args).map_err(|problems| refuse(&problems))?;
-    for warning in &config.warnings {
-        console::say(warning);
-    }
     let warnings = supports::check(&config).map_err(|problems| refuse(&problems))?;
-    for warning in &warnings {
-        console::say(warning);
+    let form = Form::of_stderr();
+    for problem in config.warnings.iter().chain(&warnings) {
+        if problem.severity != Severity::Warning {
+            form.say(problem);
+        }
     }
     Ok(config)
 }
 
 /// `-z`: there is no disk cache yet, so there is nothing to make.
-pub(crate) fn make_directories(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn make_directories(args: &Args) -> ExitCode {
     let config = match check(args) {
         Ok(config) => config,
-        Err(code) => return Ok(code),
+        Err(code) => return code,
     };
     console::say("Creating missing swap directories");
     if config.cache_dirs.is_empty() {
         console::say("No cache_dir stores are configured.");
     }
-    Ok(ExitCode::SUCCESS)
+    ExitCode::SUCCESS
 }
 
 #[cfg(test)]
@@ -95,7 +163,8 @@ mod tests {
     #[test]
     fn a_named_file_wins() {
         let args = crate::cli::tests::args("squid -f /x/squid.conf");
-        assert_eq!(Source::of(&args), Source::File("/x/squid.conf".into()));
+        let source = Source::of(args.config.as_deref());
+        assert_eq!(source, Source::File("/x/squid.conf".into()));
     }
 
     #[test]
@@ -110,5 +179,15 @@ mod tests {
         let source = Source::File("/nowhere/squid.conf".into());
         let problems = source.load(&Args::default()).unwrap_err();
         assert!(problems.exit_code() > 0);
+    }
+
+    #[test]
+    fn the_name_of_the_service_is_known_to_the_configuration() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("squid.conf");
+        std::fs::write(&path, "visible_hostname ${service_name}.example\n").unwrap();
+        let args = crate::cli::tests::args("squid -n edge2");
+        let config = Source::File(path).load(&args).unwrap();
+        assert_eq!(config.visible_hostname.as_deref(), Some("edge2.example"));
     }
 }

@@ -21,6 +21,16 @@ pub(crate) fn plain(text: impl Display) {
     drop(writeln!(std::io::stderr(), "{text}"));
 }
 
+/// An error of the system as Squid writes it: its number, then its text.
+pub(crate) fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let Some(code) = error.raw_os_error() else {
+        return text;
+    };
+    let end = format!(" (os error {code})");
+    format!("({code}) {}", text.strip_suffix(&end).unwrap_or(&text))
+}
+
 /// Says why the program can't go on, in the words that monitoring looks for.
 pub(crate) fn fatal(error: &anyhow::Error) {
     tracing::error!("FATAL: {error:#}");

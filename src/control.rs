@@ -1,33 +1,50 @@
 //! `-k`: checks the configuration, then signals the proxy that runs with it.
 
+use std::io;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
+use config::Config;
 use rustix::process::{Signal, kill_process, test_kill_process};
 
 use crate::cli::{Args, Order};
-use crate::{configuration, pid_file};
+use crate::{configuration, console, pid_file};
 
-/// Does what `-k` asks for.
-pub(crate) fn carry_out(order: Order, args: &Args) -> anyhow::Result<ExitCode> {
+/// Does what `-k` asks for. Nothing is signalled when the configuration is broken, as in Squid.
+pub(crate) fn carry_out(order: Order, args: &Args) -> ExitCode {
+    if order == Order::Parse {
+        return configuration::parse(args).map_or_else(|code| code, |_| ExitCode::SUCCESS);
+    }
     let config = match configuration::check(args) {
         Ok(config) => config,
-        Err(code) => return Ok(code),
+        Err(code) => return code,
     };
-    if order == Order::Parse {
-        return Ok(ExitCode::SUCCESS);
+    match send(order, &config, args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            console::say(format_args!("FATAL: {reason}"));
+            ExitCode::FAILURE
+        }
     }
-    let Some(path) = pid_file::place(&config) else {
-        bail!("pid_filename is none: cannot tell which process to signal");
-    };
-    let pid =
-        pid_file::read(&path).with_context(|| format!("failed to open {}", path.display()))?;
-    let sent = match signal(order) {
+}
+
+/// Signals the process that the PID file names; says in Squid's words why it can't.
+fn send(order: Order, config: &Config, args: &Args) -> Result<(), String> {
+    let path = pid_file::place(config, &args.service_name());
+    let path = path.ok_or("no pid_filename configured")?;
+    let pid = pid_file::read(&path).map_err(|reason| reason.to_string())?;
+    let signal = signal(order);
+    let sent = match signal {
         Some(signal) => kill_process(pid, signal),
         None => test_kill_process(pid),
     };
-    sent.with_context(|| format!("failed to signal PID {}", pid.as_raw_nonzero()))?;
-    Ok(ExitCode::SUCCESS)
+    sent.map_err(|error| {
+        format!(
+            "failed to send signal {} to Squid instance with PID {}: {}",
+            signal.map_or(0, Signal::as_raw),
+            pid.as_raw_nonzero(),
+            console::reason(&io::Error::from(error))
+        )
+    })
 }
 
 /// The signal of an order; `None` only asks whether there is a process.
@@ -42,4 +59,32 @@ const fn signal(order: Order) -> Option<Signal> {
         Order::Restart => Signal::TTIN,
         Order::Check | Order::Parse => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use config::FilePlace;
+
+    fn send_to(pid_filename: FilePlace) -> String {
+        let config = Config {
+            pid_filename,
+            ..config::built_in()
+        };
+        send(Order::Reconfigure, &config, &Args::default()).unwrap_err()
+    }
+
+    #[test]
+    fn what_cannot_be_signalled_is_told_in_squids_words() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("squid.pid");
+        std::fs::write(&path, "999999999\n").unwrap();
+        assert_eq!(
+            send_to(FilePlace::File(path)),
+            "failed to send signal 1 to Squid instance with PID 999999999: (3) No such process"
+        );
+        assert_eq!(send_to(FilePlace::None), "no pid_filename configured");
+        let missing = send_to(FilePlace::File("/nowhere/squid.pid".into()));
+        assert!(missing.starts_with("failed to open /nowhere/squid.pid: (2)"));
+    }
 }

@@ -7,7 +7,9 @@ mod configuration;
 mod console;
 mod control;
 mod daemon;
+mod findings;
 mod limits;
+mod notify;
 mod pid_file;
 mod ports;
 mod privileges;
@@ -30,10 +32,10 @@ fn main() -> ExitCode {
         Err(misuse) => return misuse.tell(),
     };
     let done = match args.task() {
-        cli::Task::Help => cli::help(),
-        cli::Task::Version => version::tell(&name),
-        cli::Task::Signal(order) => control::carry_out(order, &args),
-        cli::Task::MakeDirectories => configuration::make_directories(&args),
+        cli::Task::Help => Ok(cli::help(&name)),
+        cli::Task::Version => version::tell(&name, &args),
+        cli::Task::Signal(order) => Ok(control::carry_out(order, &args)),
+        cli::Task::MakeDirectories => Ok(configuration::make_directories(&args)),
         cli::Task::Serve => serve::run(&name, &args),
     };
     done.unwrap_or_else(|error| {

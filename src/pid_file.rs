@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use config::{Config, FilePlace};
 use rustix::process::{Pid, test_kill_process};
 
-/// Where the file is when the configuration doesn't say.
-const USUAL_PATH: &str = "/run/squid.pid";
+use crate::cli::ServiceName;
+use crate::console;
 
-/// Where the file is, or that there is none.
-pub(crate) fn place(config: &Config) -> Option<PathBuf> {
+/// Where the file is, or that there is none. Without a line it has the service's name.
+pub(crate) fn place(config: &Config, service: &ServiceName) -> Option<PathBuf> {
     match &config.pid_filename {
-        FilePlace::Unset => Some(USUAL_PATH.into()),
+        FilePlace::Unset => Some(format!("/run/{service}.pid").into()),
         FilePlace::None => None,
         FilePlace::File(path) => Some(path.clone()),
     }
@@ -82,13 +82,39 @@ impl Drop for PidFile {
     }
 }
 
+/// Why a PID file names no process, in Squid's words.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unreadable {
+    /// There is none, or we may not read it.
+    #[error("failed to open {0}: {1}")]
+    Open(String, String),
+    /// There is nothing in it.
+    #[error("failed to read {0}: empty file")]
+    Empty(String),
+    /// There is no number in it.
+    #[error("Malformed PID file ({0})")]
+    Malformed(String),
+    /// It names the first process of the system, or several at once.
+    #[error("Bad PID file ({0}) contains unreasonably small PID value: {1}")]
+    Small(String, i32),
+}
+
 /// The process id in the file.
-pub(crate) fn read(path: &Path) -> io::Result<Pid> {
-    let text = fs::read_to_string(path)?;
-    let number = text.trim().parse().ok().filter(|&number: &i32| number > 0);
-    number
-        .and_then(Pid::from_raw)
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no process id in it"))
+pub(crate) fn read(path: &Path) -> Result<Pid, Unreadable> {
+    let name = || path.display().to_string();
+    let text = fs::read_to_string(path)
+        .map_err(|error| Unreadable::Open(name(), console::reason(&error)))?;
+    if text.is_empty() {
+        return Err(Unreadable::Empty(name()));
+    }
+    let number: i32 = text
+        .trim()
+        .parse()
+        .map_err(|_| Unreadable::Malformed(name()))?;
+    match Pid::from_raw(number.max(0)) {
+        Some(pid) if number > 1 => Ok(pid),
+        _ => Err(Unreadable::Small(name(), number)),
+    }
 }
 
 fn write(path: &Path) -> io::Result<File> {
@@ -141,6 +167,37 @@ mod tests {
             let _file = PidFile::create(&path).unwrap();
             assert_eq!(read(&path).unwrap(), rustix::process::getpid(), "{stale:?}");
         }
+    }
+
+    #[test]
+    fn what_names_no_process_is_told_in_squids_words() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("squid.pid");
+        let missing = read(&path).unwrap_err().to_string();
+        assert!(missing.starts_with("failed to open "), "{missing}");
+        assert!(
+            missing.ends_with(": (2) No such file or directory"),
+            "{missing}"
+        );
+        for (text, begin) in [
+            ("", "failed to read "),
+            ("x", "Malformed PID file "),
+            ("1", "Bad PID file "),
+            ("-7", "Bad PID file "),
+        ] {
+            fs::write(&path, text).unwrap();
+            let said = read(&path).unwrap_err().to_string();
+            assert!(said.starts_with(begin), "{said}");
+        }
+    }
+
+    #[test]
+    fn the_usual_place_has_the_services_name() {
+        let named = crate::cli::tests::args("squid -n edge2").service_name();
+        let config = Config::default();
+        assert_eq!(place(&config, &named), Some("/run/edge2.pid".into()));
+        let usual = ServiceName::default();
+        assert_eq!(place(&config, &usual), Some("/run/squid.pid".into()));
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::ports::Ports;
 use crate::signals::{Asked, Signals};
 use crate::version::OURS;
 use crate::workers::{self, Crew, Setting};
-use crate::{access_log, console, daemon, limits, privileges, reload, supports};
+use crate::{access_log, console, daemon, limits, notify, privileges, reload, supports};
 
 /// How long workers may take to end once they must.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -38,7 +38,7 @@ pub(crate) fn run(called: &str, args: &Args) -> anyhow::Result<ExitCode> {
     if args.stage == Some(Stage::Session) {
         return daemon::open_session();
     }
-    let source = Source::of(args);
+    let source = Source::of(args.config.as_deref());
     let config = match source.load(args) {
         Ok(config) => config,
         Err(problems) => return Ok(configuration::refuse(&problems)),
@@ -78,7 +78,7 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
     privileges::give_up(&config)?;
     let cache_log = CacheLog::open(&config, args, built_in);
     cache_log.install()?;
-    announce(&config, &complaints);
+    announce(&config, args, &complaints);
     let log = access_log::open(&config)?;
     let plan = match supports::plan(config, None) {
         Ok(plan) => Arc::new(plan),
@@ -106,6 +106,7 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
         tracing::info!("{line}");
     }
     tracing::info!("Ready to serve requests.");
+    notify::ready();
     if args.stage == Some(Stage::Proxy) {
         daemon::tell_ready().context("cannot leave the terminal")?;
     }
@@ -139,9 +140,9 @@ impl Running {
             tokio::select! {
                 asked = signals.next() => match asked {
                     Asked::Rotate => self.rotate(),
-                    Asked::Debug => tracing::info!("this signal has no meaning yet"),
+                    Asked::Debug => self.cache_log.toggle_debugging(),
                     Asked::Reload | Asked::Restart if ending.is_some() => {}
-                    Asked::Reload => reload::run(self),
+                    Asked::Reload => self.reload(),
                     Asked::Restart => self.restart(),
                     Asked::Drain if ending.is_none() => ending = Some(self.drain()),
                     Asked::Drain | Asked::Stop => ending = Some(self.stop()),
@@ -165,7 +166,16 @@ impl Running {
         failure.map_or(Ok(()), Err)
     }
 
+    fn reload(&mut self) {
+        notify::reloading();
+        reload::run(self);
+        let now = self.crew.orders();
+        self.cache_log.reconfigure(&now.plan.config, &self.args);
+        notify::ready();
+    }
+
     fn drain(&self) -> Instant {
+        notify::stopping();
         let grace = self.crew.orders().plan.config.shutdown_lifetime;
         tracing::info!("Preparing for shutdown");
         tracing::info!(
@@ -177,6 +187,7 @@ impl Running {
     }
 
     fn stop(&self) -> Instant {
+        notify::stopping();
         tracing::info!("Shutting down...");
         self.crew.order(Phase::Stop);
         Instant::now() + PATIENCE
@@ -222,12 +233,12 @@ fn log_files(config: &Config) -> impl Iterator<Item = &Path> {
 }
 
 /// Says who starts, where and with what.
-fn announce(config: &Config, complaints: &[String]) {
+fn announce(config: &Config, args: &Args, complaints: &[String]) {
     tracing::info!(
         "Starting Squall Cache version {OURS} for {}...",
         std::env::consts::ARCH
     );
-    tracing::info!("Service Name: squid");
+    tracing::info!("Service Name: {}", args.service_name());
     tracing::info!("Process ID {}", std::process::id());
     tracing::info!("With {} file descriptors available", limits::open_files());
     for warning in &config.warnings {
@@ -235,6 +246,9 @@ fn announce(config: &Config, complaints: &[String]) {
     }
     for complaint in complaints {
         tracing::error!("{complaint}");
+    }
+    if let Some(port) = args.icp_port.filter(|&port| port != 0) {
+        tracing::warn!("not yet: -u {port}: there is no ICP, and the port is not opened");
     }
 }
 
@@ -244,7 +258,7 @@ fn pid_file(
     args: &Args,
     complaints: &mut Vec<String>,
 ) -> anyhow::Result<Option<PidFile>> {
-    let Some(path) = pid_file::place(config) else {
+    let Some(path) = pid_file::place(config, &args.service_name()) else {
         return Ok(None);
     };
     let daemon = args.stage == Some(Stage::Proxy);

@@ -3,28 +3,46 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use crate::cli::Args;
+
 /// Our own version.
 pub(crate) const OURS: &str = env!("CARGO_PKG_VERSION");
 
 /// The Squid whose behaviour callers may count on when they call us `squid`.
 const SQUID: &str = "6.13";
 
+/// What scripts look for among Squid's `configure options:`, as far as it is so here: which user
+/// and which places hold without a line, and that files may be large.
+const OPTIONS: [&str; 7] = [
+    "--prefix=/usr",
+    "--sysconfdir=/etc/squid",
+    "--with-logdir=/var/log/squid",
+    "--with-pidfile=/run/squid.pid",
+    "--with-default-user=proxy",
+    "--with-large-files",
+    "--enable-removal-policies=lru,heap",
+];
+
 /// Prints the version; called as `squid`, as Squid does.
-pub(crate) fn tell(called: &str) -> anyhow::Result<ExitCode> {
-    std::io::stdout().write_all(text(called).as_bytes())?;
+pub(crate) fn tell(called: &str, args: &Args) -> anyhow::Result<ExitCode> {
+    let text = text(called, args.service_name().as_str());
+    std::io::stdout().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn text(called: &str) -> String {
+fn text(called: &str, service: &str) -> String {
     let about = "A caching web proxy that reads squid.conf.";
-    if called == "squid" {
-        format!(
-            "Squid Cache: Version {SQUID}\nService Name: squid\n\
-             This is Squall {OURS} in the place of Squid. {about}\n"
-        )
+    let options = OPTIONS.map(|option| format!(" '{option}'")).concat();
+    let (name, version, us) = if called == "squid" {
+        let us = format!("This is Squall {OURS} in the place of Squid. {about}");
+        ("Squid", SQUID, us)
     } else {
-        format!("Squall Cache: Version {OURS}\nService Name: squid\n{about}\n")
-    }
+        ("Squall", OURS, about.to_owned())
+    };
+    format!(
+        "{name} Cache: Version {version}\nService Name: {service}\n{us}\n\
+         configure options: {options}\n"
+    )
 }
 
 #[cfg(test)]
@@ -37,8 +55,10 @@ mod tests {
             ("squid", "Squid Cache: Version 6."),
             ("squall", "Squall Cache: Version 0."),
         ] {
-            assert!(text(called).starts_with(begin), "{called}");
-            assert!(text(called).contains(OURS));
+            let text = text(called, "edge");
+            assert!(text.starts_with(begin), "{called}");
+            assert!(text.contains("\nService Name: edge\n") && text.contains(OURS));
+            assert!(text.contains("\nconfigure options:  '--prefix=/usr'"));
         }
     }
 }

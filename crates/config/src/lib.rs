@@ -26,8 +26,8 @@ pub use problem::{Place, Problem, Problems, Severity};
 
 use std::path::Path;
 
-/// The configuration that holds without a file.
-const BUILT_IN: &str = include_str!("built-in.conf");
+/// The configuration that holds without a file: Squid's stock rules.
+pub const BUILT_IN: &str = include_str!("built-in.conf");
 
 /// Reads a configuration file and what it includes.
 ///
@@ -54,7 +54,20 @@ pub fn load_telling(
 /// # Errors
 /// As [`load`].
 pub fn parse(text: &str, name: &str) -> Result<Config, Problems> {
-    read::text(text, name, text::source::Files::Disk)
+    parse_telling(text, name, &Options::default(), &mut |_event| {})
+}
+
+/// Reads a configuration from memory, and tells what happens as it does.
+///
+/// # Errors
+/// As [`load`].
+pub fn parse_telling(
+    text: &str,
+    name: &str,
+    options: &Options<'_>,
+    tell: &mut dyn FnMut(Event<'_>),
+) -> Result<Config, Problems> {
+    read::text(text, name, text::source::Files::Disk, options, tell)
 }
 
 /// What holds when there is no configuration file: Squid's stock rules on 127.0.0.1:3128.
@@ -66,5 +79,7 @@ pub fn built_in() -> Config {
 /// Parses anything, without touching a file. For fuzzers and properties.
 pub fn fuzz(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    drop(read::text(&text, "fuzz", text::source::Files::Missing));
+    let options = Options::default();
+    let files = text::source::Files::Missing;
+    drop(read::text(&text, "fuzz", files, &options, &mut |_event| {}));
 }

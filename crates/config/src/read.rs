@@ -222,11 +222,15 @@ pub(crate) fn file(
 }
 
 /// Reads a text that stands for the file `name`.
-pub(crate) fn text(text: &str, name: &str, files: Files) -> Result<Config, Problems> {
-    let mut quiet = |_event: Event<'_>| {};
-    let mut reading = Reading::new(files, &mut quiet);
-    let options = Options::default();
-    Walk::new(&options, files, |found| reading.found(found)).text(text, name);
+pub(crate) fn text(
+    text: &str,
+    name: &str,
+    files: Files,
+    options: &Options<'_>,
+    tell: &mut dyn FnMut(Event<'_>),
+) -> Result<Config, Problems> {
+    let mut reading = Reading::new(files, tell);
+    Walk::new(options, files, |found| reading.found(found)).text(text, name);
     reading.finish()
 }
 

@@ -6,11 +6,13 @@
 
 mod line;
 mod output;
+mod syslog;
 mod text;
 mod writer;
 
 pub use line::Format;
 pub use output::{OpenError, Place, rename_away};
+pub use syslog::{Facility, Priority, Syslog};
 pub use writer::{AccessLog, LogHandle, Options, RetiredLog, Spec};
 
 use crate::record::Record;
