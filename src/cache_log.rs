@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use config::Config;
 use jiff::tz::TimeZone;
+use proxy::log::Syslog;
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
@@ -55,8 +56,10 @@ impl CacheLog {
             Target::Stderr
         });
         let service = args.service_name();
+        let system = args.syslog();
+        let system = system.map(|facility| Syslog::new(service.as_str(), facility));
         let log = Self(Arc::new(Inner {
-            output: Mutex::new(Output::new(target, service.as_str(), args.syslog())),
+            output: Mutex::new(Output::new(target, system)),
             level: AtomicU8::new(0),
             debugging: AtomicBool::new(false),
             zone: TimeZone::system(),

@@ -24,7 +24,8 @@ pub(crate) use service::ServiceName;
     name = "squall",
     disable_help_flag = true,
     disable_version_flag = true,
-    args_override_self = true
+    args_override_self = true,
+    after_help = "What a configuration means here: config check, config dump, config explain."
 )]
 #[expect(clippy::struct_excessive_bools, reason = "a field per flag")]
 pub(crate) struct Args {
@@ -169,13 +170,15 @@ impl Args {
     }
 }
 
-/// Reads the arguments; gives the name that we were called by too.
-pub(crate) fn read(args: impl Iterator<Item = OsString>) -> Result<(String, Args), Misuse> {
-    let args: Vec<OsString> = args.collect();
-    let called = args.first().map(Path::new).and_then(Path::file_name);
-    let called = called.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let read = Args::try_parse_from(&args).map_err(Misuse::new)?;
-    Ok((called, read))
+/// The name that the program was called by, without its path.
+pub(crate) fn called(words: &[OsString]) -> String {
+    let name = words.first().map(Path::new).and_then(Path::file_name);
+    name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// Reads the arguments; the first is the program's name.
+pub(crate) fn read(words: &[OsString]) -> Result<Args, Misuse> {
+    Args::try_parse_from(words).map_err(Misuse::new)
 }
 
 /// Prints the help, where and with the exit status that Squid has for it.
@@ -189,11 +192,12 @@ pub(crate) fn help(called: &str) -> ExitCode {
 pub(crate) mod tests {
     use super::*;
 
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
     pub(crate) fn args(line: &str) -> Args {
-        let words = line.split_whitespace().map(OsString::from);
-        read(words)
-            .unwrap_or_else(|misuse| panic!("{line}: {}", misuse.words()))
-            .1
+        read(&words(line)).unwrap_or_else(|misuse| panic!("{line}: {}", misuse.words()))
     }
 
     #[test]
@@ -239,9 +243,9 @@ pub(crate) mod tests {
 
     #[test]
     fn what_cannot_be_understood_is_told_in_squids_words() {
-        let check = |line: &str, words: &str| {
-            let misuse = read(line.split_whitespace().map(OsString::from)).unwrap_err();
-            assert!(misuse.words().starts_with(words), "{}", misuse.words());
+        let check = |line: &str, said: &str| {
+            let misuse = read(&words(line)).unwrap_err();
+            assert!(misuse.words().starts_with(said), "{}", misuse.words());
         };
         let wrong = "unrecognized option or missing required argument";
         check("squid -Q", &format!("'-Q': {wrong}"));
@@ -267,8 +271,8 @@ pub(crate) mod tests {
 
     #[test]
     fn the_name_we_are_called_by_has_no_path() {
-        let words = ["/usr/sbin/squid", "-v"].map(OsString::from);
-        let (name, args) = read(words.into_iter()).unwrap();
-        assert_eq!((name.as_str(), args.task()), ("squid", Task::Version));
+        let words = words("/usr/sbin/squid -v");
+        assert_eq!(called(&words), "squid");
+        assert_eq!(read(&words).unwrap().task(), Task::Version);
     }
 }

@@ -31,6 +31,14 @@ impl Source {
         }
     }
 
+    /// As messages name it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::BuiltIn => "built-in".to_owned(),
+        }
+    }
+
     /// Reads it.
     pub(crate) fn load(&self, args: &Args) -> Result<Config, Problems> {
         self.load_telling(args, &mut |_event| {})
@@ -48,7 +56,7 @@ impl Source {
         };
         let mut config = match self {
             Self::File(path) => config::load_telling(path, &options, tell)?,
-            Self::BuiltIn => config::parse_telling(config::BUILT_IN, "built-in", &options, tell)?,
+            Self::BuiltIn => config::parse_telling(config::BUILT_IN, &self.name(), &options, tell)?,
         };
         if let (Some(number), Some(port)) = (args.http_port, config.ports.first_mut()) {
             port.port = number;

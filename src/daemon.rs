@@ -95,8 +95,8 @@ mod tests {
         let proxy = args_of(Stage::Proxy, session.clone().into_iter());
         assert_eq!(proxy, ["--stage=proxy", "-f", "x.conf", "-d1"]);
         for (args, stage) in [(session, Stage::Session), (proxy, Stage::Proxy)] {
-            let words = std::iter::once("squall".into()).chain(args);
-            assert_eq!(cli::read(words).unwrap().1.stage, Some(stage));
+            let words: Vec<OsString> = std::iter::once("squall".into()).chain(args).collect();
+            assert_eq!(cli::read(&words).unwrap().stage, Some(stage));
         }
     }
 }

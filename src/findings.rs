@@ -71,7 +71,9 @@ impl Form {
         report.finish().write((file, source), &mut drawn).ok()?;
         // Its headline would only repeat what Squid's text says.
         let drawn = String::from_utf8(drawn).ok()?;
-        drawn.split_once('\n').map(|(_, rest)| rest.to_owned())
+        drawn
+            .split_once('\n')
+            .map(|(_, rest)| rest.trim_end().to_owned())
     }
 }
 

@@ -3,6 +3,7 @@
 mod access_log;
 mod cache_log;
 mod cli;
+mod config_command;
 mod configuration;
 mod console;
 mod control;
@@ -20,6 +21,7 @@ mod supports;
 mod version;
 mod workers;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Small and large requests from many threads at once: measured faster than the system's.
@@ -27,9 +29,14 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let (name, args) = match cli::read(std::env::args_os()) {
-        Ok(read) => read,
-        Err(misuse) => return misuse.tell(),
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let name = cli::called(&words);
+    if config_command::is_asked(&name, &words) {
+        return config_command::run(&words);
+    }
+    let args = match cli::read(&words) {
+        Ok(args) => args,
+        Err(misuse) => return misuse.tell(&name),
     };
     let done = match args.task() {
         cli::Task::Help => Ok(cli::help(&name)),

@@ -18,6 +18,7 @@ mod accel;
 mod access;
 mod caching;
 mod collapse;
+mod command_line;
 mod crowds;
 mod descriptors;
 mod forward;

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use config::{Config, FilePlace};
-use proxy::log::{Facility, Priority, Syslog};
+use proxy::log::{Priority, Syslog};
 use tracing::Level;
 
 /// Where the log is when the configuration doesn't say.
@@ -115,13 +115,13 @@ struct System {
 }
 
 impl Output {
-    pub(super) fn new(target: Target, service: &str, facility: Option<Facility>) -> Self {
+    pub(super) fn new(target: Target, system: Option<Syslog>) -> Self {
         Self {
             target,
             stderr: None,
             rotate: 0,
-            system: facility.map(|facility| System {
-                log: Syslog::new(service, facility),
+            system: system.map(|log| System {
+                log,
                 failing: false,
             }),
         }
@@ -176,6 +176,9 @@ fn priority(level: Level, text: &str) -> Option<Priority> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::net::UnixDatagram;
+
+    use proxy::log::Facility;
 
     fn place(log: FilePlace) -> Place {
         Place::of(&Config {
@@ -195,6 +198,34 @@ mod tests {
         );
         assert_eq!(place(FilePlace::None), Place::None);
         assert_eq!(place(FilePlace::Unset), Place::File(USUAL_PATH.into()));
+    }
+
+    #[test]
+    fn the_systems_log_gets_what_is_for_operators() {
+        let dir = tempfile::tempdir().unwrap();
+        let [path, log] = ["log", "cache.log"].map(|name| dir.path().join(name));
+        let syslog = Syslog::at(&path, "squid", Facility::Local(4));
+        let target = Place::File(log.clone()).open().unwrap();
+        let mut output = Output::new(target, Some(syslog));
+        output.write(Level::INFO, "", "nobody hears");
+        output.write(Level::INFO, "", "nobody hears");
+        let system = UnixDatagram::bind(&path).unwrap();
+        system.set_nonblocking(true).unwrap();
+        output.write(Level::DEBUG, "", "details");
+        output.write(Level::WARN, "", "WARNING: slow");
+        output.write(Level::ERROR, "", "FATAL: gone");
+        let received = || {
+            let mut bytes = [0; 200];
+            let length = system.recv(&mut bytes).ok()?;
+            Some(String::from_utf8(bytes[..length].to_vec()).unwrap())
+        };
+        let (warning, fatal) = (received().unwrap(), received().unwrap());
+        assert!(warning.starts_with("<164>") && warning.ends_with(": WARNING: slow"));
+        assert!(fatal.starts_with("<161>") && fatal.ends_with(": FATAL: gone"));
+        assert_eq!(received(), None);
+        let log = fs::read_to_string(log).unwrap();
+        assert_eq!(log.matches("cannot log to syslog").count(), 1, "{log}");
+        assert_eq!(log.lines().count(), 6, "{log}");
     }
 
     #[test]

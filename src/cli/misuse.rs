@@ -2,8 +2,10 @@
 
 use std::process::ExitCode;
 
+use clap::CommandFactory as _;
 use clap::error::{ContextKind, ErrorKind};
 
+use super::Args;
 use crate::console;
 
 /// Arguments that can't be understood.
@@ -17,11 +19,10 @@ impl Misuse {
     }
 
     /// Says so; the exit status is Squid's.
-    pub(crate) fn tell(&self) -> ExitCode {
+    pub(crate) fn tell(&self, called: &str) -> ExitCode {
         console::say(format_args!("FATAL: {}", self.words()));
-        if let Some(usage) = self.context(ContextKind::Usage) {
-            console::plain(format_args!("{usage}\n-h lists the options."));
-        }
+        let usage = Args::command().bin_name(called).render_usage();
+        console::plain(format_args!("{usage}\n-h lists the options."));
         ExitCode::FAILURE
     }
 

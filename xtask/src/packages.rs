@@ -24,7 +24,11 @@ const fn need(program: &'static str, package: &'static str) -> Need {
 }
 
 /// What the tests start.
-pub(crate) const TEST: &[Need] = &[need("curl", "curl"), need("nginx", "nginx")];
+pub(crate) const TEST: &[Need] = &[
+    need("curl", "curl"),
+    need("nginx", "nginx"),
+    need("squid", "squid"),
+];
 
 /// What the load harness starts.
 pub(crate) const BENCH: &[Need] = &[

@@ -134,7 +134,8 @@ impl Row {
     }
 
     /// True when a line with this value asks for what we do anyhow. Units and ACLs may follow.
-    pub(crate) fn asks_for_nothing(&self, value: &str) -> bool {
+    #[must_use]
+    pub fn asks_for_nothing(&self, value: &str) -> bool {
         let begins = |words: &&str| match value.strip_prefix(*words) {
             Some(rest) => rest.is_empty() || rest.starts_with([' ', '\t']),
             None => false,
