@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
 use http::Method;
-use rules::{Environment, Facts, List, Rules};
+use rules::{Environment, Facts, Learnt, List, Rules};
 use wire::target::UriWhitespace;
 use wire::{Fields, Target};
 
@@ -148,7 +148,8 @@ fn check(rules: &Rules, what: &str, url: &str, client: IpAddr) {
         .expect("a URL");
     let request = Fields::new();
     let client = SocketAddr::from((client, 40_000));
-    let facts = Facts::new(client, client, "3128", &Method::GET, &target, &request, 0);
+    let (asked, learnt) = ((&Method::GET, &target, &request), Learnt::default());
+    let facts = Facts::new(client, client, "3128", asked, &learnt, 0);
     let denied = !rules.check(List::HttpAccess, &facts).is_allow();
     let started = Instant::now();
     let round = |_| {

@@ -260,7 +260,7 @@ mod tests {
             .iter()
             .find(|acl| acl.name == rule.acls[0].name);
         assert!(rule.allow);
-        assert_eq!(acl.unwrap().values, ["a.example"]);
+        assert_eq!(acl.unwrap().values.to_string(), "a.example");
     }
 
     #[test]

@@ -138,10 +138,7 @@ mod tests {
     fn values<'c>(config: &'c Config, acl: &AclRef) -> (&'c str, Vec<&'c str>) {
         let line = config.acls.iter().find(|line| line.name == acl.name);
         let line = line.unwrap();
-        (
-            &line.kind,
-            line.values.iter().map(|value| &**value).collect(),
-        )
+        (&line.kind, line.values.texts().collect())
     }
 
     #[test]
