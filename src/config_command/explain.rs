@@ -38,7 +38,7 @@ fn told(row: &Row) -> String {
         line("syntax", &format!("{} {}", row.name, row.syntax));
     }
     line("default", &super::default(row));
-    line("Squids", &row.versions.to_string());
+    line("Squids", &squids(row));
     let more = if row.kind.repeats() {
         "all hold, in their order"
     } else {
@@ -58,9 +58,18 @@ fn told(row: &Row) -> String {
     text
 }
 
+/// The Squids that have it: the newest too, where nothing else is said.
+fn squids(row: &Row) -> String {
+    let versions = row.versions.to_string();
+    match row.versions.until {
+        Some(_) => versions,
+        None => format!("since {versions}"),
+    }
+}
+
 /// The name that it was meant to be, then those that it is a part of.
 fn near(name: &str) -> Vec<&'static str> {
-    let mut near: Vec<&str> = directives::similar(name).into_iter().collect();
+    let mut near: Vec<&str> = directives::all_similar(name);
     let parts = directives::rows().flat_map(Row::names);
     let parts = parts.filter(|known| name.len() > 2 && known.contains(name));
     near.extend(

@@ -20,14 +20,26 @@ pub(crate) fn index() -> HashMap<&'static str, &'static Row> {
 /// A known name that is at most two letters away from a wrong one.
 #[must_use]
 pub fn similar(wrong: &str) -> Option<&'static str> {
-    if wrong.len() > 48 {
-        return None;
-    }
-    let names = rows().flat_map(Row::names);
-    let near = names.map(|name| (distance(wrong.as_bytes(), name.as_bytes()), name));
-    near.filter(|(steps, name)| *steps <= 2 && name.len() > 4)
-        .min()
-        .map(|(_, name)| name)
+    near(wrong).min().map(|(.., name)| name)
+}
+
+/// All of them, the nearest first.
+#[must_use]
+pub fn all_similar(wrong: &str) -> Vec<&'static str> {
+    let mut near: Vec<_> = near(wrong).collect();
+    near.sort_unstable();
+    near.into_iter().map(|(.., name)| name).collect()
+}
+
+/// Names with how far they are from the wrong one, and whether Squids no longer have them.
+fn near(wrong: &str) -> impl Iterator<Item = (usize, bool, &'static str)> {
+    let rows = rows().filter(|_| wrong.len() <= 48);
+    let names = rows.flat_map(|row| row.names().map(move |name| (row, name)));
+    let near = names.map(|(row, name)| {
+        let steps = distance(wrong.as_bytes(), name.as_bytes());
+        (steps, row.versions.until.is_some(), name)
+    });
+    near.filter(|(steps, _, name)| *steps <= 2 && name.len() > 4)
 }
 
 /// Letters to insert, remove or replace (Levenshtein).
@@ -67,5 +79,6 @@ mod tests {
         assert_eq!(similar("http_acces"), Some("http_access"));
         assert_eq!(similar("http_porrt"), Some("http_port"));
         assert_eq!(similar("xyzzy"), None);
+        assert_eq!(all_similar("htpp_port")[..2], ["htcp_port", "http_port"]);
     }
 }

@@ -28,7 +28,7 @@ mod versions;
 
 pub use area::Area;
 pub(crate) use find::index;
-pub use find::{find, similar};
+pub use find::{all_similar, find, similar};
 pub use kind::Kind;
 pub use versions::Versions;
 
