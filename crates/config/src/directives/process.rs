@@ -5,7 +5,7 @@ use crate::readers::simple;
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
-    row("workers", &[], Kind::Number, ["N", "1"], since("3.2"), "number of worker threads; here, without a line, one per core; needs restart to change", done(simple::workers)),
+    row("workers", &[], Kind::Number, ["N", "1"], since("3.2"), "number of worker threads; here, without a line, one per core; changes on reload", done(simple::workers)),
     row("cpu_affinity_map", &[], Kind::Form, ["process_numbers=P,.. cores=C,..", "OS decides"], since("3.2"), "pin process k to core; cores counted from 1; several lines merge", done(simple::cpu_affinity_map)),
     row("shared_memory_locking", &[], Kind::OnOff, ["on/off", "off"], since("4"), "mlock shared segments at start", no_effect("workers are threads of one process")),
     row("hopeless_kid_revival_delay", &[], Kind::Time, ["time", "1 hour"], since("4"), "how long a crash-looping kid stays down", no_effect("workers are threads of one process")),
