@@ -252,7 +252,7 @@ impl Maker<'_> {
     fn pattern_set(&mut self, lines: &[&AclLine], skipped: usize) -> Option<PatternSet> {
         let mut patterns = Patterns::default();
         let mut first_too_many = None;
-        let (mut count, mut usable) = (0, true);
+        let (mut count, mut usable) = (0u32, true);
         for line in lines {
             let mut ignore_case = line.flags.iter().any(|flag| flag == "-i");
             for Value { text, file } in line.values.iter().skip(skipped) {
@@ -317,7 +317,7 @@ impl Maker<'_> {
                         )
                     })
                 });
-                if let Some((text, origin)) = all.nth(bad.number) {
+                if let Some((text, origin)) = all.nth(bad.number as usize) {
                     let megabytes = pattern::BYTES_MAX >> 20;
                     self.fatal(origin, format_args!(
                         "invalid regular expression: Regular expression too big: '{text}': those of the ACL take more than \
