@@ -216,6 +216,7 @@ fn names_purge(config: &Config) -> bool {
     methods.any(|line| {
         line.values
             .texts()
+            .iter()
             .any(|value| value.eq_ignore_ascii_case("PURGE"))
     })
 }

@@ -5,6 +5,7 @@ pub mod access;
 pub mod cache;
 mod defaults;
 pub mod helper;
+pub mod list_file;
 pub mod log;
 pub mod peer;
 pub mod port;
