@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::time::Instant;
 
 use http::Method;
@@ -51,6 +52,10 @@ const KINDS: &[Kind] = &[
 fn main() {
     let mut args = std::env::args().skip(1);
     let name = args.next().unwrap_or_default();
+    if Path::new(&name).is_file() {
+        load(&name, Path::new(&name));
+        return;
+    }
     let count: u32 = args.next().and_then(|n| n.parse().ok()).unwrap_or(100_000);
     let Some(&(_, acl, value)) = KINDS.iter().find(|kind| kind.0 == name) else {
         println!(
@@ -74,7 +79,8 @@ fn main() {
     std::fs::remove_file(&conf).ok();
 }
 
-fn measure(name: &str, count: u32, bytes: usize, conf: &std::path::Path, value: &str) {
+/// Reads a configuration and compiles it, telling what that takes.
+fn load(name: &str, conf: &Path) -> Option<(Rules, u64)> {
     let before = status("VmRSS");
     let (started, cpu) = (Instant::now(), cpu_secs());
     let config = config::load(conf).expect("the configuration is right");
@@ -84,25 +90,33 @@ fn measure(name: &str, count: u32, bytes: usize, conf: &std::path::Path, value: 
         resolve: &|_| Vec::new(),
         zone: &zone,
     };
-    let rules = match Rules::compile(&config, &environment) {
-        Ok(rules) => rules,
-        Err(problems) => {
-            let (seconds, peak) = (started.elapsed().as_secs_f64(), status("VmHWM"));
-            println!("{name} {count}: refused in {seconds:.2} s, peak {peak} kB\n{problems}");
-            return;
-        }
-    };
+    let rules = Rules::compile(&config, &environment);
     drop(config);
     let (done, cpu) = (started.elapsed(), cpu_secs() - cpu);
-    let (after, peak) = (status("VmRSS"), status("VmHWM"));
-    let kept = after.saturating_sub(before);
+    let (kept, peak) = (status("VmRSS").saturating_sub(before), status("VmHWM"));
     println!(
-        "{name} {count} ({bytes} bytes): load {:.2} s ({cpu:.2} s of the processor; reading {:.2} s), kept {} kB = {:.1} bytes a value, peak {peak} kB",
+        "{name}: load {:.3} s ({cpu:.3} s of the processor; reading {:.3} s), kept {kept} kB, peak {peak} kB",
         done.as_secs_f64(),
         read.as_secs_f64(),
-        kept,
-        kept as f64 * 1024.0 / f64::from(count),
     );
+    match rules {
+        Ok(rules) => Some((rules, kept)),
+        Err(problems) => {
+            println!("refused: {problems}");
+            None
+        }
+    }
+}
+
+fn measure(name: &str, count: u32, bytes: usize, conf: &Path, value: &str) {
+    let Some((rules, kept)) = load(&format!("{name} {count} ({bytes} bytes)"), conf) else {
+        return;
+    };
+    println!(
+        "  {:.1} bytes a value",
+        kept as f64 * 1024.0 / f64::from(count)
+    );
+    let after = status("VmRSS");
     let literal = value
         .replace(['\\', '^'], "")
         .replace("s?", "")
@@ -150,7 +164,9 @@ fn check(rules: &Rules, what: &str, url: &str, client: IpAddr) {
     let client = SocketAddr::from((client, 40_000));
     let (asked, learnt) = ((&Method::GET, &target, &request), Learnt::default());
     let facts = Facts::new(client, client, "3128", asked, &learnt, 0);
+    let started = Instant::now();
     let denied = !rules.check(List::HttpAccess, &facts).is_allow();
+    let first = started.elapsed();
     let started = Instant::now();
     let round = |_| {
         let started = Instant::now();
@@ -162,8 +178,9 @@ fn check(rules: &Rules, what: &str, url: &str, client: IpAddr) {
     let rounds = (0..2000).take_while(|_| started.elapsed().as_secs() < 2);
     let best = rounds.map(round).min().unwrap_or_default();
     println!(
-        "  {what}: {:.1} ns (denied: {denied})",
-        best.as_secs_f64() * 1e7
+        "  {what}: {:.1} ns, the first time {:.0} (denied: {denied})",
+        best.as_secs_f64() * 1e7,
+        first.as_secs_f64() * 1e9
     );
 }
 

@@ -173,6 +173,19 @@ impl<T> Pick<T> {
         simplify(terms, acls).map(|terms| Self { terms, value })
     }
 
+    /// The lines of a directive: ACLs, place and value of each.
+    pub(crate) fn compile_all<'l>(
+        directive: &str,
+        lines: impl Iterator<Item = (&'l [AclRef], &'l Place, T)>,
+        acls: &Acls,
+        problems: &mut Vec<Problem>,
+    ) -> Box<[Self]> {
+        let picks = lines.filter_map(|(names, place, value)| {
+            Self::compile(directive, names, place, value, acls, problems)
+        });
+        picks.collect()
+    }
+
     pub(crate) fn applies(&self, acls: &Acls, facts: &Facts<'_>) -> bool {
         self.terms.is_empty()
             || acls.check_all(&self.terms, facts, &mut Memo::default()) == Verdict::Match

@@ -9,6 +9,7 @@ pub mod caching;
 pub mod facts;
 pub mod hops;
 mod learnt;
+mod lists;
 mod plan;
 pub mod rewrite;
 #[cfg(test)]
@@ -19,4 +20,5 @@ pub use access::{AccessList, Answer, Rule};
 pub use acl::Environment;
 pub use facts::{Facts, HopFacts, Question, ReplyFacts};
 pub use learnt::{Learnt, Notes};
-pub use plan::{List, Rules};
+pub use lists::List;
+pub use plan::Rules;

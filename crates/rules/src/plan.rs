@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use config::{AccessRule, Config, Problem, Problems};
+use config::{Config, Problem, Problems, SizeRule};
 use wire::Fields;
 
 use crate::access::{AccessList, Answer, Pick};
@@ -10,49 +10,19 @@ use crate::acl::{Acls, Environment, compile};
 use crate::caching::CachingRules;
 use crate::facts::Facts;
 use crate::hops::HopRules;
+use crate::lists::{List, Lists};
 use crate::rewrite::HeaderRules;
 use crate::upgrade::UpgradeRules;
-
-/// An access list, by its directive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum List {
-    /// `http_access`: without lines, deny.
-    HttpAccess,
-    /// `http_reply_access`: without lines, allow.
-    HttpReplyAccess,
-    /// `miss_access`: without lines, allow.
-    MissAccess,
-    /// `cache`: without lines, allow.
-    Cache,
-    /// `always_direct`: without lines, deny.
-    AlwaysDirect,
-    /// `never_direct`: without lines, deny.
-    NeverDirect,
-    /// `collapsed_forwarding_access`: without lines, allow.
-    CollapsedForwarding,
-    /// `cache_peer_access` of the peer with this index in `Config::peers`: without lines, allow.
-    PeerAccess(usize),
-    /// The ACLs of the `access_log` line with this index: without ACLs, allow.
-    LogAccess(usize),
-}
 
 /// Compiled decisions.
 #[derive(Debug)]
 pub struct Rules {
     acls: Acls,
-    http_access: AccessList,
-    http_reply_access: AccessList,
-    miss_access: AccessList,
-    cache: AccessList,
-    always_direct: AccessList,
-    never_direct: AccessList,
-    collapsed_forwarding: AccessList,
-    peer_access: Box<[AccessList]>,
-    log_access: Box<[AccessList]>,
-    /// Answers for what lies outside of the tables.
-    deny: AccessList,
+    lists: Lists,
     range_offset: Box<[Pick<Option<u64>>]>,
+    reply_body_max: Box<[Pick<Option<u64>>]>,
     outgoing: Box<[Pick<IpAddr>]>,
+    notes: Box<[Pick<usize>]>,
     upgrade: UpgradeRules,
     /// Which hops a request may take.
     pub hops: HopRules,
@@ -75,56 +45,21 @@ impl Rules {
     /// Everything found, when some of it keeps the configuration from being used.
     pub fn compile(config: &Config, environment: &Environment<'_>) -> Result<Self, Problems> {
         let (acls, mut problems) = compile::compile(&config.acls, environment);
-        let mut list = |directive: &str, lines: &[AccessRule], empty: bool| {
-            AccessList::compile(directive, lines, empty, &acls, &mut problems)
+        let lists = Lists::compile(config, &acls, &mut problems);
+        let mut sizes = |directive, lines: &[SizeRule]| {
+            let lines = lines
+                .iter()
+                .map(|line| (&*line.acls, &line.place, line.bytes));
+            Pick::compile_all(directive, lines, &acls, &mut problems)
         };
-        let http_access = list("http_access", &config.http_access, false);
-        let http_reply_access = list("http_reply_access", &config.http_reply_access, true);
-        let miss_access = list("miss_access", &config.miss_access, true);
-        let cache = list("cache", &config.cache, true);
-        let always_direct = list("always_direct", &config.always_direct, false);
-        let never_direct = list("never_direct", &config.never_direct, false);
-        let collapsed = list(
-            "collapsed_forwarding_access",
-            &config.collapsed_forwarding_access,
-            true,
-        );
-        let peer_access = config
-            .peers
-            .iter()
-            .map(|peer| list("cache_peer_access", &peer.access, true))
-            .collect();
-        let log_access = config.access_logs.iter().map(|log| {
-            let line = AccessRule {
-                allow: true,
-                acls: log.acls.clone(),
-                place: log.place.clone(),
-            };
-            list("access_log", &[line], true)
-        });
-        let log_access = log_access.collect();
-        let range_offset = config.range_offset_limit.iter().filter_map(|rule| {
-            Pick::compile(
-                "range_offset_limit",
-                &rule.acls,
-                &rule.place,
-                rule.bytes,
-                &acls,
-                &mut problems,
-            )
-        });
-        let range_offset = range_offset.collect();
-        let outgoing = config.tcp_outgoing_address.iter().filter_map(|rule| {
-            Pick::compile(
-                "tcp_outgoing_address",
-                &rule.acls,
-                &rule.place,
-                rule.addr,
-                &acls,
-                &mut problems,
-            )
-        });
-        let outgoing = outgoing.collect();
+        let range_offset = sizes("range_offset_limit", &config.range_offset_limit);
+        let reply_body_max = sizes("reply_body_max_size", &config.reply_body_max_size);
+        let outgoing = config.tcp_outgoing_address.iter();
+        let outgoing = outgoing.map(|line| (&*line.acls, &line.place, line.addr));
+        let outgoing = Pick::compile_all("tcp_outgoing_address", outgoing, &acls, &mut problems);
+        let notes = config.note.iter().zip(0..);
+        let notes = notes.map(|(line, number)| (&*line.acls, &line.place, number));
+        let notes = Pick::compile_all("note", notes, &acls, &mut problems);
         let request_fields = HeaderRules::compile_request(config, &acls, &mut problems);
         let reply_fields = HeaderRules::compile_reply(config, &acls, &mut problems);
         let upgrade =
@@ -137,18 +72,11 @@ impl Rules {
             purge: names_purge(config),
             hops: HopRules::compile(config),
             acls,
-            http_access,
-            http_reply_access,
-            miss_access,
-            cache,
-            always_direct,
-            never_direct,
-            collapsed_forwarding: collapsed,
-            peer_access,
-            log_access,
-            deny: AccessList::constant(false),
+            lists,
             range_offset,
+            reply_body_max,
             outgoing,
+            notes,
             upgrade,
             request_fields,
             reply_fields,
@@ -159,17 +87,7 @@ impl Rules {
 
     /// The list of a directive. An index beyond the configuration's gives a list that denies.
     pub fn list(&self, list: List) -> &AccessList {
-        match list {
-            List::HttpAccess => &self.http_access,
-            List::HttpReplyAccess => &self.http_reply_access,
-            List::MissAccess => &self.miss_access,
-            List::Cache => &self.cache,
-            List::AlwaysDirect => &self.always_direct,
-            List::NeverDirect => &self.never_direct,
-            List::CollapsedForwarding => &self.collapsed_forwarding,
-            List::PeerAccess(index) => self.peer_access.get(index).unwrap_or(&self.deny),
-            List::LogAccess(index) => self.log_access.get(index).unwrap_or(&self.deny),
-        }
+        self.lists.get(list)
     }
 
     /// Asks a list about a transaction.
@@ -190,6 +108,20 @@ impl Rules {
             .iter()
             .find(|pick| pick.applies(&self.acls, facts));
         found.map_or(Some(0), |pick| pick.value)
+    }
+
+    /// Largest content of a reply: bytes, or `None` for no limit (`reply_body_max_size`).
+    pub fn reply_body_max_size(&self, facts: &Facts<'_>) -> Option<u64> {
+        let mut picks = self.reply_body_max.iter();
+        let found = picks.find(|pick| pick.applies(&self.acls, facts));
+        found.and_then(|pick| pick.value)
+    }
+
+    /// The `note` lines that apply, by their index in `Config::note`.
+    pub fn notes(&self, facts: &Facts<'_>) -> impl Iterator<Item = usize> {
+        let picks = self.notes.iter();
+        let applying = picks.filter(move |pick| pick.applies(&self.acls, facts));
+        applying.map(|pick| pick.value)
     }
 
     /// May the connection be switched to what the request's Upgrade offers?
@@ -216,6 +148,7 @@ fn names_purge(config: &Config) -> bool {
     methods.any(|line| {
         line.values
             .texts()
+            .iter()
             .any(|value| value.eq_ignore_ascii_case("PURGE"))
     })
 }

@@ -319,7 +319,7 @@ pub(crate) fn acl(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     let acl = definition(line, kind, name)?;
     if kind.values == Syntax::AclNames {
         for value in acl.values.texts() {
-            draft.acls.reference(line, value)?;
+            draft.acls.reference(line, &value)?;
         }
     }
     if acl.values.is_empty() {

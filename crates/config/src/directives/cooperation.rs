@@ -1,6 +1,6 @@
 //! Directives: Cache Digests, SNMP, ICP and HTCP.
 
-use super::{Area, Kind, Row, not_yet, not_yet_even_off, row, since};
+use super::{Area, Kind, Row, checked, not_yet, not_yet_even_off, row, rules, since};
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
@@ -11,7 +11,7 @@ pub(super) const ROWS: &[Row] = &[
     row("digest_swapout_chunk_size", &[], Kind::Size, ["size", "4096 bytes"], since("2.5"), "write chunk", not_yet(Area::Peers)),
     row("digest_rebuild_chunk_percentage", &[], Kind::Number, ["percent", "10"], since("2.5"), "scan chunk", not_yet(Area::Peers)),
     row("snmp_port", &[], Kind::Port, ["port", "0 = off"], since("2.5"), "SNMP agent port (0 = off; 3401 usual)", not_yet(Area::Snmp)),
-    row("snmp_access", &[], Kind::AccessList, ["allow/deny acl..", "deny all"], since("2.5"), "who may query", not_yet(Area::Snmp)),
+    row("snmp_access", &[], Kind::AccessList, ["allow/deny acl..", "deny all"], since("2.5"), "who may query", checked(rules!(snmp_access), not_yet(Area::Snmp))),
     row("snmp_incoming_address", &[], Kind::Address, ["addr", "any"], since("2.5"), "agent bind address", not_yet(Area::Snmp)),
     row("snmp_outgoing_address", &[], Kind::Address, ["addr", "= incoming"], since("2.5"), "agent reply address", not_yet(Area::Snmp)),
     row("icp_port", &["udp_port"], Kind::Port, ["port", "0 = off"], since("2.5"), "ICP UDP port (0 = off; 3130 usual)", not_yet(Area::Peers)),

@@ -1,6 +1,6 @@
 //! Directives: everything else.
 
-use super::{Area, Kind, Row, checked, done, no_effect, not_yet, row, set, since};
+use super::{Area, Kind, Row, checked, done, no_effect, not_yet, row, rules, set, since};
 use crate::readers::{lists, simple};
 
 #[rustfmt::skip]
@@ -27,9 +27,9 @@ pub(super) const ROWS: &[Row] = &[
     row("windows_ipaddrchangemonitor", &[], Kind::OnOff, ["on/off", "on"], since("2.7"), "Windows only", no_effect("Windows only")),
     row("eui_lookup", &[], Kind::OnOff, ["on/off", "on"], since("3.2"), "look up client MAC", not_yet(Area::AccessControl)),
     row("max_filedescriptors", &["max_filedesc"], Kind::Number, ["N", "0 = ulimit"], since("2.7").except("3.0"), "FD limit", done(simple::max_filedescriptors)),
-    row("force_request_body_continuation", &[], Kind::AccessList, ["allow/deny acl..", "deny all"], since("4"), "send 100-continue at once", not_yet(Area::Http)),
+    row("force_request_body_continuation", &[], Kind::AccessList, ["allow/deny acl..", "deny all"], since("4"), "send 100-continue at once", checked(rules!(force_request_body_continuation), not_yet(Area::Http))),
     row("http_upgrade_request_protocols", &[], Kind::Lines(&[Kind::Word, Kind::AccessList]), ["proto allow/deny acl..", "none (Upgrade dropped)"], since("5"), "permit Upgrade (WebSocket)", done(lists::http_upgrade_request_protocols)),
-    row("server_pconn_for_nonretriable", &[], Kind::AccessList, ["allow/deny acl..", "deny all"], since("4"), "reuse connections for POST etc", not_yet(Area::Http)),
+    row("server_pconn_for_nonretriable", &[], Kind::AccessList, ["allow/deny acl..", "deny all"], since("4"), "reuse connections for POST etc", checked(rules!(server_pconn_for_nonretriable), not_yet(Area::Http))),
     row("happy_eyeballs_connect_timeout", &[], Kind::Number, ["ms", "250"], since("5"), "delay before spare connection", done(simple::happy_eyeballs_connect_timeout)),
     row("happy_eyeballs_connect_gap", &[], Kind::Number, ["ms", "-1 = none"], since("5"), "gap between spares", no_effect("a connection tries at most four addresses at once, each happy_eyeballs_connect_timeout after the one before")),
     row("happy_eyeballs_connect_limit", &[], Kind::Number, ["N", "-1 = none"], since("5"), "cap on spares", no_effect("a connection tries at most four addresses at once, each happy_eyeballs_connect_timeout after the one before")),

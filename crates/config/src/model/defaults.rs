@@ -1,5 +1,6 @@
 //! What holds where a configuration has no line: the defaults of the newest Squid.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::helper::Pool;
@@ -26,9 +27,25 @@ impl Default for Config {
             http_reply_access: Vec::new(),
             miss_access: Vec::new(),
             cache: Vec::new(),
+            send_hit: Vec::new(),
+            store_miss: Vec::new(),
             always_direct: Vec::new(),
             never_direct: Vec::new(),
             collapsed_forwarding_access: Vec::new(),
+            note: Vec::new(),
+            broken_posts: Vec::new(),
+            force_request_body_continuation: Vec::new(),
+            server_pconn_for_nonretriable: Vec::new(),
+            stats_collection: Vec::new(),
+            spoof_client_ip: Vec::new(),
+            proxy_protocol_access: Vec::new(),
+            icp_access: Vec::new(),
+            htcp_access: Vec::new(),
+            htcp_clr_access: Vec::new(),
+            snmp_access: Vec::new(),
+            response_delay_pool_access: Vec::new(),
+            delay_access: BTreeMap::new(),
+            client_delay_access: BTreeMap::new(),
             reply_body_max_size: Vec::new(),
             deny_info: Vec::new(),
             http_upgrade_request_protocols: Vec::new(),

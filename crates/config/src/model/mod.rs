@@ -5,11 +5,13 @@ pub mod access;
 pub mod cache;
 mod defaults;
 pub mod helper;
+pub mod list_file;
 pub mod log;
 pub mod peer;
 pub mod port;
 pub mod values;
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,12 +60,44 @@ pub struct Config {
     pub miss_access: Vec<AccessRule>,
     /// May this be answered from the cache, or stored?
     pub cache: Vec<AccessRule>,
+    /// May a stored response be served?
+    pub send_hit: Vec<AccessRule>,
+    /// May the response be stored?
+    pub store_miss: Vec<AccessRule>,
     /// Never to a peer.
     pub always_direct: Vec<AccessRule>,
     /// Only to a peer.
     pub never_direct: Vec<AccessRule>,
     /// May this request share a fetch?
     pub collapsed_forwarding_access: Vec<AccessRule>,
+    /// What is noted of transactions for logs and helpers.
+    pub note: Vec<HeaderAdd>,
+    /// Does a request with content get two bytes more behind it?
+    pub broken_posts: Vec<AccessRule>,
+    /// Is a client told to send its content before we know where to?
+    pub force_request_body_continuation: Vec<AccessRule>,
+    /// May a request that can't be sent twice take a connection that was used before?
+    pub server_pconn_for_nonretriable: Vec<AccessRule>,
+    /// Is this request counted?
+    pub stats_collection: Vec<AccessRule>,
+    /// May a connection to an origin have the client's address?
+    pub spoof_client_ip: Vec<AccessRule>,
+    /// Who may begin a connection with a PROXY header?
+    pub proxy_protocol_access: Vec<AccessRule>,
+    /// Who may ask by ICP?
+    pub icp_access: Vec<AccessRule>,
+    /// Who may ask by HTCP?
+    pub htcp_access: Vec<AccessRule>,
+    /// Who may have responses dropped by HTCP?
+    pub htcp_clr_access: Vec<AccessRule>,
+    /// Who may ask by SNMP?
+    pub snmp_access: Vec<AccessRule>,
+    /// Which requests share the bandwidth of a pool, by its number.
+    pub delay_access: BTreeMap<u16, Vec<AccessRule>>,
+    /// Which clients share the bandwidth of a client pool, by its number.
+    pub client_delay_access: BTreeMap<u16, Vec<AccessRule>>,
+    /// Which responses share the bandwidth of a response pool, by its name.
+    pub response_delay_pool_access: Vec<(String, Vec<AccessRule>)>,
     /// Largest reply body; the first line whose ACLs match.
     pub reply_body_max_size: Vec<SizeRule>,
     /// Pages for denied requests.

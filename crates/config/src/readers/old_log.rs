@@ -135,10 +135,10 @@ mod tests {
         parse(text, "test").unwrap()
     }
 
-    fn values<'c>(config: &'c Config, acl: &AclRef) -> (&'c str, Vec<&'c str>) {
+    fn values<'c>(config: &'c Config, acl: &AclRef) -> (&'c str, Vec<String>) {
         let line = config.acls.iter().find(|line| line.name == acl.name);
         let line = line.unwrap();
-        (&line.kind, line.values.texts().collect())
+        (&line.kind, line.values.texts())
     }
 
     #[test]
@@ -173,7 +173,10 @@ mod tests {
         let config = config("log_access deny localhost\naccess_log /a\naccess_log /b");
         for log in &config.access_logs {
             assert!(log.acls[0].negated);
-            assert_eq!(values(&config, &log.acls[0]), ("all-of", vec!["localhost"]));
+            assert_eq!(
+                values(&config, &log.acls[0]),
+                ("all-of", vec!["localhost".to_owned()])
+            );
         }
     }
 
@@ -191,14 +194,20 @@ mod tests {
             negated: false,
         };
         assert_eq!(
-            values(&config, &named(whole[0])),
-            ("all-of", vec!["a", "!b"])
+            values(&config, &named(&whole[0])),
+            ("all-of", vec!["a".to_owned(), "!b".to_owned()])
         );
-        let (kind, below) = values(&config, &named(whole[1]));
+        let (kind, below) = values(&config, &named(&whole[1]));
         assert_eq!(kind, "all-of");
         assert!(below[0].starts_with('!'), "{below:?}");
-        assert_eq!(values(&config, &named(below[0])), ("all-of", vec!["b"]));
-        assert_eq!(values(&config, &named(below[1])), ("all-of", vec!["all"]));
+        assert_eq!(
+            values(&config, &named(&below[0])),
+            ("all-of", vec!["b".to_owned()])
+        );
+        assert_eq!(
+            values(&config, &named(&below[1])),
+            ("all-of", vec!["all".to_owned()])
+        );
     }
 
     #[test]

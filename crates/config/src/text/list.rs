@@ -7,7 +7,8 @@ use super::line::{Line, Word};
 use super::quote::{Token, token};
 use super::source::{Files, read, reason};
 use super::walk::blank;
-use crate::model::values::{ListFile, Values};
+use crate::model::list_file::ListFile;
+use crate::model::values::Values;
 
 /// Files of values inside each other.
 const DEPTH_MAX: usize = 16;
@@ -17,7 +18,7 @@ impl Line<'_> {
     pub(crate) fn list(&mut self) -> Vec<String> {
         let mut values = Values::default();
         while self.list_item(&mut values) {}
-        values.texts().map(str::to_owned).collect()
+        values.texts()
     }
 
     /// Adds what the next word stands for: itself, or the lines of a file. False when there is no more word.
@@ -50,10 +51,10 @@ impl Line<'_> {
         name.to_owned()
     }
 
-    /// A file with one value per line. One that can't be read has none, as with Squid.
+    /// A file with one value per line. One that can't be opened has none, as with Squid.
     fn list_file(&mut self, name: &str) -> Option<ListFile> {
-        match read(Path::new(name), self.files) {
-            Ok(text) => Some(ListFile::new(name, text)),
+        match ListFile::open(name, self.files) {
+            Ok(file) => Some(file),
             Err(error) => {
                 let reason = reason(&error);
                 let message = format!("Can not open file {name} for reading: {reason}");

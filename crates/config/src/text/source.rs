@@ -19,7 +19,7 @@ pub(crate) enum Files {
 }
 
 /// A file's text. A directory has none: `conf.d/*` may match some.
-pub(super) fn read(path: &Path, files: Files) -> io::Result<String> {
+pub(crate) fn read(path: &Path, files: Files) -> io::Result<String> {
     if files == Files::Missing {
         return Err(io::ErrorKind::NotFound.into());
     }
@@ -65,7 +65,7 @@ fn text(from: impl Read, bytes_max: u64) -> io::Result<String> {
 }
 
 /// An error as Squid writes it: number, then text.
-pub(super) fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match error.raw_os_error() {
         Some(code) => {

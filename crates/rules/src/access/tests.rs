@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::plan::{List, Rules};
 use crate::testing::{Scene, compile, rules};
+use crate::{List, Rules};
 
 fn said(rules: &Rules, scene: &Scene) -> String {
     match rules.check(List::HttpAccess, &scene.facts()) {

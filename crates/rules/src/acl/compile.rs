@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use config::values::{FileLine, Value};
+use config::list_file::FileLine;
 use config::{AclLine, Problem, Severity};
 use hashbrown::HashMap;
 use jiff::tz::TimeZone;
@@ -76,6 +76,20 @@ struct Origin<'c> {
 }
 
 impl Maker<'_> {
+    /// Gives all values of the lines in order.
+    fn each<'c>(
+        &mut self,
+        lines: &[&'c AclLine],
+        mut take: impl FnMut(&mut Self, &str, Origin<'c>),
+    ) {
+        for &line in lines {
+            let give = |text: &str, file| take(self, text, Origin { line, file });
+            if let Err(unread) = line.values.each(give) {
+                self.fatal(Origin { line, file: None }, format_args!("{unread}"));
+            }
+        }
+    }
+
     fn test(&mut self, lines: &[&AclLine]) -> Test {
         let Some(first) = lines.first() else {
             return Test::Nothing;
@@ -90,9 +104,9 @@ impl Maker<'_> {
             "localip" | "myip" => self.addresses(lines, Test::LocalIp),
             "port" => Test::Port(self.ports(lines)),
             "localport" | "myport" => Test::LocalPort(self.ports(lines)),
-            "myportname" => Test::PortName(words(lines)),
-            "method" => Test::Method(methods(lines)),
-            "proto" => Test::Proto(words(lines)),
+            "myportname" => Test::PortName(self.words(lines)),
+            "method" => Test::Method(self.methods(lines)),
+            "proto" => Test::Proto(self.words(lines)),
             "dstdomain" => Test::DstDomain {
                 set: self.domains(lines),
                 lookup,
@@ -111,8 +125,8 @@ impl Maker<'_> {
             "rep_header" => self.named_fields(lines, Test::ReplyField),
             "http_status" => Test::Status(self.statuses(lines)),
             "time" => self.times(lines),
-            "peername" => Test::PeerName(words(lines)),
-            "hier_code" => Test::HierCode(words(lines)),
+            "peername" => Test::PeerName(self.words(lines)),
+            "hier_code" => Test::HierCode(self.words(lines)),
             "random" => self.random(lines),
             "any-of" => Test::AnyOf(lines.iter().flat_map(|line| self.terms(line)).collect()),
             "all-of" => Test::AllOf(lines.iter().map(|line| self.terms(line).into()).collect()),
@@ -123,7 +137,7 @@ impl Maker<'_> {
     fn addresses(&mut self, lines: &[&AclLine], make: impl Fn(AddressSet) -> Test) -> Test {
         let mut spans = Spans::default();
         let mut nameless = 0;
-        for (value, origin) in values(lines) {
+        self.each(lines, |maker, value, origin| {
             let note = match AddressValue::parse(value) {
                 AddressValue::Span(span, note) => {
                     spans.push(span);
@@ -134,10 +148,10 @@ impl Maker<'_> {
                     note
                 }
                 AddressValue::Name(name) if nameless < NAMELESS_MAX => {
-                    let found = (self.environment.resolve)(&name);
+                    let found = (maker.environment.resolve)(&name);
                     if found.is_empty() {
                         nameless += 1;
-                        self.fatal(origin, format_args!("Bad host/IP: '{name}' has no address"));
+                        maker.fatal(origin, format_args!("Bad host/IP: '{name}' has no address"));
                     }
                     for ip in found {
                         if let AddressValue::Span(span, _) = AddressValue::parse(&ip.to_string()) {
@@ -147,14 +161,14 @@ impl Maker<'_> {
                     None
                 }
                 AddressValue::Name(_) | AddressValue::Bad => {
-                    self.fatal(origin, format_args!("Bad host/IP: '{value}'"));
+                    maker.fatal(origin, format_args!("Bad host/IP: '{value}'"));
                     None
                 }
             };
             if let Some(note) = note {
-                self.warn(origin, format_args!("'{value}': {note}"));
+                maker.warn(origin, format_args!("'{value}': {note}"));
             }
-        }
+        });
         let set = AddressSet::build(spans);
         if set.is_empty() {
             return Test::Nothing;
@@ -171,54 +185,65 @@ impl Maker<'_> {
         let sizes = lines.iter().map(|line| line.values.size_max());
         let (names, bytes) = sizes.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
         let mut domains = Domains::with_capacity(names, bytes);
-        for (value, origin) in values(lines) {
+        let mut full = false;
+        self.each(lines, |maker, value, origin| {
             if let Some(domain) = value.strip_prefix('*').filter(|rest| rest.starts_with('.')) {
-                self.warn(
-                    origin,
-                    format_args!("'{value}' matches no name; write '{domain}'"),
-                );
+                let message = format_args!("'{value}' matches no name; write '{domain}'");
+                maker.warn(origin, message);
             }
             match domains.insert(value) {
                 Ok(()) => {}
                 Err(BadName::NoHost) => {
-                    self.warn(
-                        origin,
-                        format_args!("'{value}' is no domain name: it matches nothing"),
-                    );
+                    let message = format_args!("'{value}' is no domain name: it matches nothing");
+                    maker.warn(origin, message);
                 }
+                Err(BadName::Full) if full => {}
                 Err(BadName::Full) => {
-                    self.fatal(origin, format_args!("the names are more than 4 GB"));
-                    break;
+                    full = true;
+                    maker.fatal(origin, format_args!("the names are more than 4 GB"));
                 }
             }
-        }
+        });
         domains.build()
+    }
+
+    fn words(&mut self, lines: &[&AclLine]) -> Box<[Box<str>]> {
+        let mut words = Vec::new();
+        self.each(lines, |_, value, _| words.push(value.into()));
+        words.into()
+    }
+
+    fn methods(&mut self, lines: &[&AclLine]) -> MethodSet {
+        let mut set = MethodSet::default();
+        self.each(lines, |_, value, _| set.insert(value));
+        set
     }
 
     fn ports(&mut self, lines: &[&AclLine]) -> PortSet {
         let mut set = PortSet::default();
-        for (value, origin) in values(lines) {
+        self.each(lines, |maker, value, origin| {
             if !set.insert(value) {
-                self.fatal(origin, format_args!("Invalid port value: '{value}'"));
+                maker.fatal(origin, format_args!("Invalid port value: '{value}'"));
             }
-        }
+        });
         set
     }
 
     fn statuses(&mut self, lines: &[&AclLine]) -> StatusSet {
         let mut set = StatusSet::default();
-        for (value, origin) in values(lines) {
+        self.each(lines, |maker, value, origin| {
             if !set.insert(value) {
-                self.fatal(origin, format_args!("Invalid status code: '{value}'"));
+                maker.fatal(origin, format_args!("Invalid status code: '{value}'"));
             }
-        }
+        });
         set
     }
 
     fn times(&mut self, lines: &[&AclLine]) -> Test {
         let mut set = TimeSet::default();
         for line in lines {
-            if let Err(bad) = set.insert_line(line.values.texts()) {
+            let texts = line.values.texts();
+            if let Err(bad) = set.insert_line(texts.iter().map(String::as_str)) {
                 self.fatal(Origin { line, file: None }, format_args!("{bad}"));
             }
         }
@@ -229,14 +254,17 @@ impl Maker<'_> {
     }
 
     fn random(&mut self, lines: &[&AclLine]) -> Test {
-        let Some((value, origin)) = values(lines).last() else {
-            return Test::Nothing;
-        };
-        if let Some(below) = share(value) {
-            return Test::Random(below);
-        }
-        self.fatal(origin, format_args!("Bad random value: '{value}'"));
-        Test::NotYet
+        let mut last = Test::Nothing;
+        self.each(lines, |maker, value, origin| {
+            last = share(value).map_or_else(
+                || {
+                    maker.fatal(origin, format_args!("Bad random value: '{value}'"));
+                    Test::NotYet
+                },
+                Test::Random,
+            );
+        });
+        last
     }
 
     /// The patterns of all lines; `-i` and `+i` hold from their place to the end of the line.
@@ -252,39 +280,37 @@ impl Maker<'_> {
     fn pattern_set(&mut self, lines: &[&AclLine], skipped: usize) -> Option<PatternSet> {
         let mut patterns = Patterns::default();
         let mut first_too_many = None;
-        let (mut count, mut usable) = (0, true);
+        let (mut count, mut usable) = (0u32, true);
         for line in lines {
             let mut ignore_case = line.flags.iter().any(|flag| flag == "-i");
-            for Value { text, file } in line.values.iter().skip(skipped) {
-                match text {
-                    "-i" => ignore_case = true,
-                    "+i" => ignore_case = false,
-                    text => {
-                        let origin = Origin { line, file };
-                        match patterns.add(count, text, ignore_case) {
-                            Ok(None) => {}
-                            Ok(Some(letter)) => self.warn(
-                                origin,
-                                format_args!("'\\{letter}' in '{text}' means the letter {letter}, as in every POSIX pattern"),
-                            ),
-                            Err(BadPattern::Ere(bad @ BadEre::BackReference)) => {
-                                usable = false;
-                                self.fatal(origin, format_args!("invalid regular expression: {bad}: '{text}'"));
-                            }
-                            Err(BadPattern::Ere(bad)) => self.findings.tell(
-                                Severity::Error,
-                                line,
-                                file,
-                                format_args!("Skipping regular expression. Compile failed: '{text}': {bad}"),
-                            ),
-                            Err(BadPattern::TooMany) => {
-                                first_too_many.get_or_insert(origin);
-                            }
+            let mut left = skipped;
+            self.each(&[line], |maker, text, origin| match text {
+                _ if left > 0 => left -= 1,
+                "-i" => ignore_case = true,
+                "+i" => ignore_case = false,
+                text => {
+                    match patterns.add(count, text, ignore_case) {
+                        Ok(None) => {}
+                        Ok(Some(letter)) => maker.warn(
+                            origin,
+                            format_args!("'\\{letter}' in '{text}' means the letter {letter}, as in every POSIX pattern"),
+                        ),
+                        Err(BadPattern::Ere(bad @ BadEre::BackReference)) => {
+                            usable = false;
+                            maker.fatal(origin, format_args!("invalid regular expression: {bad}: '{text}'"));
                         }
-                        count += 1;
+                        Err(BadPattern::Ere(bad)) => {
+                            let Origin { line, file } = origin;
+                            let message = format_args!("Skipping regular expression. Compile failed: '{text}': {bad}");
+                            maker.findings.tell(Severity::Error, line, file, message);
+                        }
+                        Err(BadPattern::TooMany) => {
+                            first_too_many.get_or_insert(origin);
+                        }
                     }
+                    count += 1;
                 }
-            }
+            });
         }
         if let Some(origin) = first_too_many {
             let proper = patterns.proper();
@@ -301,31 +327,31 @@ impl Maker<'_> {
         match patterns.compile() {
             Ok(set) => Some(set),
             Err(bad) => {
-                let mut all = lines.iter().flat_map(|line| {
-                    let own = line
-                        .values
-                        .iter()
-                        .skip(skipped)
-                        .filter(|value| !matches!(value.text, "-i" | "+i"));
-                    own.map(move |value| {
-                        (
-                            value.text,
-                            Origin {
-                                line,
-                                file: value.file,
-                            },
-                        )
-                    })
-                });
-                if let Some((text, origin)) = all.nth(bad.number) {
-                    let megabytes = pattern::BYTES_MAX >> 20;
-                    self.fatal(origin, format_args!(
-                        "invalid regular expression: Regular expression too big: '{text}': those of the ACL take more than \
-                         {megabytes} MB"
-                    ));
-                }
+                self.too_big(lines, skipped, bad.number);
                 None
             }
+        }
+    }
+
+    /// Tells of the pattern with this number that those of the ACL are too big.
+    fn too_big(&mut self, lines: &[&AclLine], skipped: usize, number: u32) {
+        let megabytes = pattern::BYTES_MAX >> 20;
+        let mut left = number;
+        for line in lines {
+            let mut head = skipped;
+            self.each(&[line], |maker, text, origin| match text {
+                _ if head > 0 => head -= 1,
+                "-i" | "+i" => {}
+                text => {
+                    if left == 0 {
+                        maker.fatal(origin, format_args!(
+                            "invalid regular expression: Regular expression too big: '{text}': those of the ACL take more \
+                             than {megabytes} MB"
+                        ));
+                    }
+                    left = left.wrapping_sub(1);
+                }
+            });
         }
     }
 
@@ -351,7 +377,7 @@ impl Maker<'_> {
     fn named_fields(&mut self, lines: &[&AclLine], make: fn(Box<[FieldTest]>) -> Test) -> Test {
         let mut names: Vec<&str> = Vec::new();
         for line in lines {
-            match line.values.first() {
+            match line.values.first_word() {
                 Some(name) if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) => {
                     names.push(name)
                 }
@@ -363,7 +389,7 @@ impl Maker<'_> {
         for name in names {
             let named = |line: &&AclLine| {
                 line.values
-                    .first()
+                    .first_word()
                     .is_some_and(|first| first.eq_ignore_ascii_case(name))
             };
             let own: Vec<&AclLine> = lines.iter().copied().filter(|line| named(line)).collect();
@@ -380,15 +406,15 @@ impl Maker<'_> {
 
     fn terms(&mut self, line: &AclLine) -> Vec<Term> {
         let mut terms = Vec::new();
-        for Value { text, file } in line.values.iter() {
+        self.each(&[line], |maker, text, origin| {
             let (name, negated) = text
                 .strip_prefix('!')
                 .map_or((text, false), |name| (name, true));
-            match self.acls.find(name) {
+            match maker.acls.find(name) {
                 Some(acl) => terms.push(Term { acl, negated }),
-                None => self.fatal(Origin { line, file }, format_args!("ACL not found: {name}")),
+                None => maker.fatal(origin, format_args!("ACL not found: {name}")),
             }
-        }
+        });
         terms
     }
 
@@ -417,23 +443,6 @@ impl Maker<'_> {
     fn warn(&mut self, Origin { line, file }: Origin<'_>, message: fmt::Arguments<'_>) {
         self.findings.tell(Severity::Warning, line, file, message);
     }
-}
-
-fn values<'c>(lines: &'c [&'c AclLine]) -> impl Iterator<Item = (&'c str, Origin<'c>)> {
-    lines.iter().flat_map(|line| {
-        let values = line.values.iter();
-        values.map(move |Value { text, file }| (text, Origin { line, file }))
-    })
-}
-
-fn words(lines: &[&AclLine]) -> Box<[Box<str>]> {
-    values(lines).map(|(value, _)| value.into()).collect()
-}
-
-fn methods(lines: &[&AclLine]) -> MethodSet {
-    let mut set = MethodSet::default();
-    values(lines).for_each(|(value, _)| set.insert(value));
-    set
 }
 
 /// `0.5`, `1/3` or `3:5` (three times in against five times out) as a share of all `u64`.

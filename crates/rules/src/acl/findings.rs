@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Write as _};
 
-use config::values::FileLine;
+use config::list_file::FileLine;
 use config::{AclLine, Place, Problem, Severity};
 
 /// Findings that are told of one ACL.

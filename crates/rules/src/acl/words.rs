@@ -16,8 +16,8 @@ const TEXT_BYTES_MAX: usize = u32::MAX as usize;
 /// What a word means where it is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// It is a match.
-    Match,
+    /// It is a match, of the pattern with this number.
+    Match(u32),
     /// Patterns that a match needs more of: this group of them is worth a look.
     Group(u32),
 }
@@ -138,7 +138,7 @@ impl Words {
         })
     }
 
-    /// Do both stand for the same?
+    /// Do both stand for the same? Of matches the one that was added first counts, whose number is lower.
     fn same(&self, one: u32, other: u32) -> bool {
         let (Some(one), Some(other)) = (self.list.get(one as usize), self.list.get(other as usize))
         else {
@@ -150,7 +150,12 @@ impl Words {
         } else {
             text.0 == text.1
         };
-        same_text && (one.bounds, one.meaning) == (other.bounds, other.meaning)
+        let same_meaning = match (one.meaning, other.meaning) {
+            (Meaning::Match(_), Meaning::Match(_)) => true,
+            (Meaning::Group(one), Meaning::Group(other)) => one == other,
+            _ => false,
+        };
+        same_text && same_meaning && one.bounds == other.bounds
     }
 
     /// What the word means if it stands at this place of the text.
@@ -188,12 +193,11 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Is a word found that is a match, or whose group has one?
-    pub(crate) fn any(&self, text: &[u8], mut group_matches: impl FnMut(u32) -> bool) -> bool {
-        let mut counts = |id: u32, at: usize| match self.words.meaning_at(id, text, at) {
-            None => false,
-            Some(Meaning::Match) => true,
-            Some(Meaning::Group(group)) => group_matches(group),
+    /// Gives what the words found mean, until one is enough; tells if one was.
+    pub(crate) fn any(&self, text: &[u8], mut is_enough: impl FnMut(Meaning) -> bool) -> bool {
+        let mut counts = |id: u32, at: usize| {
+            let meaning = self.words.meaning_at(id, text, at);
+            meaning.is_some_and(&mut is_enough)
         };
         if let Some((automaton, ids)) = &self.automaton {
             let mut found = automaton.find_overlapping_iter(text);

@@ -2,11 +2,11 @@
 //! that bend what it says. The first pattern that matches the URL applies.
 
 use config::{Problem, RefreshOptions, RefreshPattern, Severity};
-use regex::bytes::{RegexSet, RegexSetBuilder};
 
 use super::secs;
 use crate::acl::ere;
 use crate::acl::findings::problem;
+use crate::acl::pattern::{BadPattern, PatternSet, Patterns};
 
 /// One rule. Times are in seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,62 +65,63 @@ impl RefreshRule {
 /// All lines.
 #[derive(Debug, Default)]
 pub struct RefreshPatterns {
-    patterns: RegexSet,
+    patterns: PatternSet,
+    /// By the numbers of the patterns.
     rules: Box<[RefreshRule]>,
+    /// Where no pattern matches.
     otherwise: RefreshRule,
 }
 
 impl RefreshPatterns {
-    /// Compiles the lines. One whose pattern is bad is left out, with a problem.
+    /// Compiles the lines. One whose pattern is bad is a problem.
     pub fn compile(lines: &[RefreshPattern], problems: &mut Vec<Problem>) -> Self {
-        let mut regexes = Vec::with_capacity(lines.len());
-        for line in lines {
-            match translate(line) {
-                Ok(regex) => regexes.push((line, regex)),
-                Err(bad) => problems.push(refused(line, &bad)),
+        let mut patterns = Patterns::default();
+        // Lines behind one that always matches are only checked.
+        let reached = lines.iter().position(|line| matches_all(&line.pattern));
+        let reached = reached.unwrap_or(lines.len());
+        for (line, number) in lines.iter().zip(0..) {
+            let added = match number < reached {
+                true => add(&mut patterns, number, line),
+                false => ere::translate(&line.pattern).map(drop),
+            };
+            if let Err(bad) = added {
+                problems.push(refused(line, &bad));
             }
         }
-        // Each on its own only when all don't go together: 13,000 take 2 s more.
-        let patterns = set(regexes.iter().map(|(_, regex)| regex)).unwrap_or_else(|_| {
-            regexes.retain(|(line, regex)| {
-                let fits = set([regex]).is_ok();
-                if !fits {
-                    problems.push(refused(line, &ere::BadEre::TooBig));
-                }
-                fits
-            });
-            let fitting = set(regexes.iter().map(|(_, regex)| regex));
-            fitting.unwrap_or_else(|_| {
-                problems.extend(lines.last().map(|line| refused(line, &ere::BadEre::TooBig)));
-                RegexSet::empty()
-            })
+        let patterns = patterns.compile().unwrap_or_else(|bad| {
+            let line = lines.get(bad.number as usize);
+            problems.extend(line.map(|line| refused(line, &ere::BadEre::TooBig)));
+            PatternSet::default()
         });
+        let otherwise = lines.get(reached).map(RefreshRule::new);
         Self {
             patterns,
-            rules: regexes
-                .iter()
-                .map(|(line, _)| RefreshRule::new(line))
-                .collect(),
-            otherwise: RefreshRule::default(),
+            rules: lines.iter().take(reached).map(RefreshRule::new).collect(),
+            otherwise: otherwise.unwrap_or_default(),
         }
     }
 
     /// The rule for a URL.
     pub fn find(&self, url: &[u8]) -> &RefreshRule {
-        if self.rules.is_empty() {
-            return &self.otherwise;
-        }
-        let first = self.patterns.matches(url).iter().next();
+        let first = self.patterns.first(url);
         first
-            .and_then(|index| self.rules.get(index))
+            .and_then(|number| self.rules.get(number as usize))
             .unwrap_or(&self.otherwise)
     }
 }
 
-/// The pattern as the regex crate reads it.
-fn translate(line: &RefreshPattern) -> Result<String, ere::BadEre> {
-    let case = if line.ignore_case { "i" } else { "-i" };
-    ere::translate(&line.pattern).map(|translated| format!("(?{case}:{})", translated.regex))
+/// Does every URL match? None is empty.
+fn matches_all(pattern: &str) -> bool {
+    matches!(pattern, "." | ".*" | "^" | "^." | "^.*" | "^.*$")
+}
+
+fn add(patterns: &mut Patterns, number: usize, line: &RefreshPattern) -> Result<(), ere::BadEre> {
+    let number = u32::try_from(number).map_err(|_| ere::BadEre::TooBig)?;
+    match patterns.add(number, &line.pattern, line.ignore_case) {
+        Ok(_) => Ok(()),
+        Err(BadPattern::Ere(bad)) => Err(bad),
+        Err(BadPattern::TooMany) => Err(ere::BadEre::TooBig),
+    }
 }
 
 fn refused(line: &RefreshPattern, bad: &ere::BadEre) -> Problem {
@@ -133,14 +134,6 @@ fn refused(line: &RefreshPattern, bad: &ere::BadEre) -> Problem {
         message,
         text,
     )
-}
-
-fn set<I: IntoIterator<Item: AsRef<str>>>(patterns: I) -> Result<RegexSet, regex::Error> {
-    RegexSetBuilder::new(patterns)
-        .unicode(false)
-        .dot_matches_new_line(true)
-        .size_limit(64 << 20)
-        .build()
 }
 
 #[cfg(test)]
@@ -212,18 +205,51 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_is_too_big_is_a_problem_and_the_others_stay() {
+    fn a_pattern_that_is_too_big_is_a_problem() {
         let lines = [
             line("^ftp:", 1, 2, 3),
             line("(((a{255}){255}){255}){255}", 9, 9, 9),
             line(".", 4, 5, 6),
         ];
         let mut problems = Vec::new();
-        let patterns = RefreshPatterns::compile(&lines, &mut problems);
+        RefreshPatterns::compile(&lines, &mut problems);
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(problems[0].text.contains("a{255}"));
-        assert_eq!(patterns.find(b"ftp://a/").percent, 2);
-        assert_eq!(patterns.find(b"http://a/").percent, 5);
+    }
+
+    /// Plain texts, expressions behind a text that they need, and bare ones, each before and behind the others.
+    #[test]
+    fn the_order_of_lines_holds_among_all_sorts_of_patterns() {
+        let sorts = ["bcd", "bcd[e-f]", "[e-f]"];
+        for (first, second) in (0..3).flat_map(|one| (0..3).map(move |other| (one, other))) {
+            let lines = [
+                line("xyz", 0, 1, 0),
+                line(sorts[first], 0, 2, 0),
+                line(sorts[second], 0, 3, 0),
+            ];
+            let patterns = RefreshPatterns::compile(&lines, &mut Vec::new());
+            assert_eq!(
+                patterns.find(b"http://abcdef/").percent,
+                2,
+                "{first} {second}"
+            );
+            assert_eq!(patterns.find(b"http://abcdef/xyz").percent, 1);
+        }
+    }
+
+    #[test]
+    fn lines_behind_one_that_always_matches_are_checked_only() {
+        let lines = [
+            line("^ftp:", 0, 1, 0),
+            line(".", 0, 2, 0),
+            line("a", 0, 3, 0),
+            line("*x", 0, 4, 0),
+        ];
+        let mut problems = Vec::new();
+        let patterns = RefreshPatterns::compile(&lines, &mut problems);
+        assert_eq!(problems.len(), 1);
+        assert_eq!(patterns.rules.len(), 1);
+        assert_eq!(patterns.find(b"http://a/").percent, 2);
     }
 
     #[test]

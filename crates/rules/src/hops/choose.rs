@@ -7,7 +7,7 @@ use wire::FieldId;
 use super::{Hop, HopTo, PeerRule, PeerStates, Turns, Way};
 use crate::access::Answer;
 use crate::facts::{Facts, Question};
-use crate::plan::{List, Rules};
+use crate::{List, Rules};
 
 /// Candidates in the order in which they are tried; empty when there is no way.
 pub type Hops = SmallVec<[Hop; 4]>;

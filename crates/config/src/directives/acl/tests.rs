@@ -158,6 +158,6 @@ fn values_come_from_files_too() {
         "acl a dstdomain .c.example \"{}\"",
         path.display()
     ));
-    let values: Vec<&str> = acls[0].values.texts().collect();
+    let values = acls[0].values.texts();
     assert_eq!(values, [".c.example", ".a.example", ".b.example"]);
 }

@@ -2,8 +2,8 @@
 
 use config::{Problems, Severity};
 
-use crate::plan::{List, Rules};
 use crate::testing::{Scene, compile as compiled};
+use crate::{List, Rules};
 
 /// Rules that allow what the list has, and the name of the list.
 fn listed(acl: &str, list: &[u8]) -> (Result<Rules, Problems>, String) {

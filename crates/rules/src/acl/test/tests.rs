@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::List;
 use crate::access::Answer;
 use crate::facts::{HopFacts, ReplyFacts};
-use crate::plan::List;
 use crate::testing::{Scene, fields, rules};
 
 /// Does `acl x …` match the scene?
