@@ -1,13 +1,15 @@
 //! The configuration: which file, what is wrong with it, and what follows from that.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use config::{Config, Event, Options, Place, Problem, Problems, Severity};
 
 use crate::cli::Args;
+use crate::console::{self, Page};
 use crate::findings::Form;
-use crate::{console, supports};
+use crate::supports;
 
 /// Where the configuration is when no `-f` names it.
 pub(crate) const USUAL_PATH: &str = "/etc/squid/squid.conf";
@@ -67,10 +69,7 @@ impl Source {
 
 /// Prints what keeps a configuration from being used; the exit status is Squid's.
 pub(crate) fn refuse(problems: &Problems) -> ExitCode {
-    let form = Form::of_stderr();
-    for problem in &problems.0 {
-        form.say(problem);
-    }
+    Form::of_stderr().show(&problems.0);
     abnormally(problems)
 }
 
@@ -100,40 +99,47 @@ pub(crate) fn parse(args: &Args) -> Result<Config, ExitCode> {
             Event::Problem(problem) => Told::Problem(problem.clone()),
         });
     });
+    let mut found = Vec::new();
     let compiled = read.and_then(|config| match supports::check(&config) {
         Ok(warnings) => {
-            insert(&mut told, warnings);
+            found = warnings;
             Ok(config)
         }
         Err(problems) => {
-            insert(&mut told, problems.0.clone());
+            found.clone_from(&problems.0);
             Err(problems)
         }
     });
-    let form = Form::of_stderr();
-    for told in &told {
+    let (form, mut page) = (Form::of_stderr(), Page::new());
+    for told in in_order(told, found) {
         match told {
-            Told::File(name) => {
-                console::say(format_args!("Processing Configuration File: {name}"));
-            }
-            Told::Line(_, text) => console::say(format_args!("Processing: {text}")),
-            Told::Problem(problem) => form.say(problem),
+            Told::File(name) => page.say(format_args!("Processing Configuration File: {name}")),
+            Told::Line(_, text) => page.say(format_args!("Processing: {text}")),
+            Told::Problem(problem) => form.add(&problem, &mut page),
         }
     }
+    page.show();
     compiled.map_err(|problems| abnormally(&problems))
 }
 
 /// Puts what was found when all lines were known behind the lines that it is about.
-fn insert(told: &mut Vec<Told>, found: Vec<Problem>) {
-    for problem in found {
-        let about = |told: &Told| match told {
-            Told::Line(place, _) => *place == problem.place,
-            Told::Problem(before) => before.place == problem.place,
-            Told::File(_) => false,
+fn in_order(told: Vec<Told>, found: Vec<Problem>) -> Vec<Told> {
+    let mut about: HashMap<Place, usize> = HashMap::new();
+    for (at, told) in told.iter().enumerate() {
+        match told {
+            Told::Line(place, _) => about.insert(place.clone(), at),
+            Told::Problem(problem) => about.insert(problem.place.clone(), at),
+            Told::File(_) => None,
         };
-        let after = told.iter().rposition(about).map_or(told.len(), |at| at + 1);
-        told.insert(after, Told::Problem(problem));
     }
+    let last = told.len();
+    let found = found.into_iter().map(|problem| {
+        let after = about.get(&problem.place).copied().unwrap_or(last);
+        (after, Told::Problem(problem))
+    });
+    let mut all: Vec<(usize, Told)> = told.into_iter().enumerate().chain(found).collect();
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, told)| told).collect()
 }
 
 /// Reads the configuration for another errand: says what is wrong, but doesn't repeat what is
@@ -142,12 +148,8 @@ pub(crate) fn check(args: &Args) -> Result<Config, ExitCode> {
     let source = Source::of(args.config.as_deref());
     let config = source.load(args).map_err(|problems| refuse(&problems))?;
     let warnings = supports::check(&config).map_err(|problems| refuse(&problems))?;
-    let form = Form::of_stderr();
-    for problem in config.warnings.iter().chain(&warnings) {
-        if problem.severity != Severity::Warning {
-            form.say(problem);
-        }
-    }
+    let all = config.warnings.iter().chain(&warnings);
+    Form::of_stderr().show(all.filter(|problem| problem.severity != Severity::Warning));
     Ok(config)
 }
 

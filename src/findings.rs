@@ -6,7 +6,7 @@ use std::io::IsTerminal as _;
 use ariadne::{Color, Config, IndexType, Label, Report, ReportKind, Source};
 use config::{Problem, Severity};
 
-use crate::console;
+use crate::console::Page;
 
 /// `#line` may give any number to a line.
 const LINES_ABOVE_MAX: usize = 1_000_000;
@@ -33,11 +33,20 @@ impl Form {
         }
     }
 
-    /// Shows one.
-    pub(crate) fn say(self, problem: &Problem) {
-        console::say(problem);
+    /// Shows some.
+    pub(crate) fn show<'p>(self, problems: impl IntoIterator<Item = &'p Problem>) {
+        let mut page = Page::new();
+        for problem in problems {
+            self.add(problem, &mut page);
+        }
+        page.show();
+    }
+
+    /// Adds one to what will be shown.
+    pub(crate) fn add(self, problem: &Problem, page: &mut Page) {
+        page.say(problem);
         if let Some(picture) = self.picture(problem) {
-            console::plain(picture);
+            page.plain(picture);
         }
     }
 
