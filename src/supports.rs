@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use net::clock::Clock;
 use net::dns::{self, Resolver};
 use proxy::flow::Store;
+use proxy::helpers::Helpers;
 use proxy::plan::Plan;
 use stats::Registry;
 
@@ -20,13 +21,15 @@ const DNS_PORT: u16 = 53;
 
 /// Makes everything that workers share.
 pub(crate) fn open(config: &Config, files: Option<store::Files>) -> Shared {
+    let registry = Arc::new(Registry::new());
     Shared {
+        helpers: Helpers::new(registry.cells()),
         store: Store::new(store::Options {
             files,
             ..store_options(config)
         }),
         clock: Clock::new(),
-        registry: Arc::new(Registry::new()),
+        registry,
     }
 }
 
@@ -48,23 +51,33 @@ pub(crate) fn resize(store: &Store, config: &Config) {
 }
 
 /// Works a configuration out.
-pub(crate) fn plan(config: Config, before: Option<&Plan>) -> Result<Plan, Problems> {
+pub(crate) fn plan(
+    config: Config,
+    helpers: &Helpers,
+    before: Option<&Plan>,
+) -> Result<Plan, Problems> {
     let zone = TimeZone::system();
     let environment = rules::Environment {
         resolve: &resolve,
         zone: &zone,
     };
-    Plan::new(config, &environment, &hostname(), before)
+    Plan::new(config, &environment, &hostname(), helpers, before)
 }
 
-/// Are the rules good? Gives what there is to say of them all the same.
+/// Are the rules good, and is there what they need? Gives what there is to say of them all the same.
 pub(crate) fn check(config: &Config) -> Result<Vec<Problem>, Problems> {
     let zone = TimeZone::system();
     let environment = rules::Environment {
         resolve: &resolve,
         zone: &zone,
     };
-    rules::Rules::compile(config, &environment).map(|rules| rules.warnings)
+    let rules = rules::Rules::compile(config, &environment)?;
+    let problems = Plan::check(config);
+    if problems.is_empty() {
+        Ok(rules.warnings)
+    } else {
+        Err(Problems(problems))
+    }
 }
 
 /// Asks the system; only while a configuration is read.
@@ -163,6 +176,7 @@ mod tests {
     #[test]
     fn the_built_in_configuration_can_be_worked_out() {
         assert!(check(&config::built_in()).unwrap().is_empty());
-        plan(config::built_in(), None).unwrap();
+        let helpers = Helpers::new(Arc::default());
+        plan(config::built_in(), &helpers, None).unwrap();
     }
 }

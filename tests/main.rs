@@ -25,6 +25,7 @@ mod forward;
 mod framing;
 mod hostile_origin;
 mod house;
+mod login;
 mod logs;
 mod panics;
 mod peers;

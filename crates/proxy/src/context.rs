@@ -172,7 +172,7 @@ impl Context {
                 Choice::Hops(hops) if hops.is_empty() => return Err(self.nowhere()),
                 Choice::Hops(hops) => return Ok(hops.iter().map(|hop| self.hop(*hop)).collect()),
                 Choice::Ask(question) if !asked.contains(&question) => {
-                    access::answer(self, received, question).await;
+                    access::answer(self, received, question).await?;
                     asked.push(question);
                 }
                 Choice::Ask(_) => {

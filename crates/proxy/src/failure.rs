@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+pub use crate::access::Challenge;
 use crate::record::ResultTag;
 
 /// One per error page; named as Squid names its page.
@@ -273,6 +274,8 @@ pub struct Failure {
     /// The rule that refused, as the page shows it:
     /// `http_access deny to_localhost (squid.conf line 12)`.
     pub rule: Option<Arc<str>>,
+    /// How the client may log in.
+    pub challenge: Option<Box<Challenge>>,
 }
 
 impl Failure {
@@ -286,6 +289,7 @@ impl Failure {
             errno: None,
             detail: Cow::Borrowed(""),
             rule: None,
+            challenge: None,
         }
     }
 

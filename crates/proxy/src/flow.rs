@@ -11,6 +11,7 @@ use store::{Begin, Reader};
 use wire::http1::{Framing, RequestHead, ResponseHead};
 use wire::target::Target;
 
+use crate::access::ConnectionLogin;
 pub use crate::cache::stored::StoredResponse;
 use crate::fetch::OriginBody;
 use crate::plan::PortPlan;
@@ -31,6 +32,8 @@ pub(crate) struct Connection {
     pub(crate) local: SocketAddr,
     /// The settings of its port when it was accepted.
     pub(crate) port: Rc<PortPlan>,
+    /// Whose it is, where a connection logs in.
+    pub(crate) login: ConnectionLogin,
 }
 
 /// A request as `listen` read it: head complete, content still to come.

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use config::port::VirtualPort;
-use config::{Config, Problems};
+use config::{Config, Problem, Problems};
 use rules::hops::Turns;
 use rules::{Environment, Rules};
 use wire::Fields;
 use wire::http1::{Limits, Relaxed, Version};
 use wire::target::{Scheme, UriWhitespace};
 
+use crate::access::Logins;
+use crate::helpers::Helpers;
 use crate::hops::Peer;
 use crate::listen::target::split_host;
 use crate::reply::errors::ErrorPages;
@@ -40,6 +42,8 @@ pub struct Plan {
     /// The fields that go with the pages, by kind.
     pub(crate) page_fields: Vec<Fields>,
     pub(crate) uri_whitespace: UriWhitespace,
+    /// How users log in; `None` when nobody does.
+    pub(crate) logins: Option<Logins>,
     pub(crate) visible_hostname: String,
     pub(crate) unique_hostname: String,
 }
@@ -187,10 +191,13 @@ impl Plan {
         mut config: Config,
         environment: &Environment<'_>,
         hostname: &str,
+        helpers: &Helpers,
         before: Option<&Self>,
     ) -> Result<Self, Problems> {
         let rules = Rules::compile(&config, environment)?;
         config.acls.iter_mut().for_each(|acl| acl.values.release());
+        let logins_before = before.and_then(|before| before.logins.as_ref());
+        let logins = Logins::new(&config, helpers, logins_before).map_err(Problems)?;
         let visible_hostname = config
             .visible_hostname
             .clone()
@@ -230,6 +237,7 @@ impl Plan {
                 config::UriWhitespace::Encode => UriWhitespace::Encode,
                 config::UriWhitespace::Chop => UriWhitespace::Chop,
             },
+            logins,
             visible_hostname,
             unique_hostname,
             rules,
@@ -239,6 +247,11 @@ impl Plan {
 }
 
 impl Plan {
+    /// What keeps a configuration whose rules are good from being used.
+    pub fn check(config: &Config) -> Vec<Problem> {
+        Logins::check(config)
+    }
+
     /// Do requests that come in at `port` share one fetch (`collapsed_forwarding`)?
     pub(crate) fn collapses(&self, port: &PortPlan) -> bool {
         let asked = self.config.collapsed_forwarding;

@@ -285,6 +285,9 @@ fn close_record(cx: &Context, record: &mut Record, received: Option<&Received<'_
     if !cx.log.has_any() {
         return;
     }
+    if let Some(user) = received.and_then(|received| received.learnt.user()) {
+        record.set_user(user.as_bytes());
+    }
     let now = cx.clock.now();
     record.finish(now.mono_ns, now.unix_ms);
     let Some(received) = received else {

@@ -1,11 +1,12 @@
 //! Directives: authentication.
 
-use super::{Area, Kind, Row, not_yet, row, since};
+use super::{Area, Kind, Row, checked, done, no_effect, not_yet, row, set, since};
+use crate::readers::auth;
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
-    row("auth_param", &[], Kind::Lines(&[Kind::OneOf(&["basic", "digest", "ntlm", "negotiate"]), Kind::Word, Kind::Words]), ["scheme param value", "none"], since("2.5"), "configure basic, digest, ntlm, negotiate helpers", not_yet(Area::Authentication)),
-    row("authenticate_cache_garbage_interval", &[], Kind::Time, ["time", "1 hour"], since("2.5"), "how often expired user credentials are swept", not_yet(Area::Authentication)),
-    row("authenticate_ttl", &[], Kind::Time, ["time", "1 hour"], since("2.5"), "how long a user's credentials stay cached after last use", not_yet(Area::Authentication)),
-    row("authenticate_ip_ttl", &[], Kind::Time, ["time", "1 second"], since("2.5"), "how long an IP stays bound to a user (max_user_ip)", not_yet(Area::Authentication)),
+    row("auth_param", &[], Kind::Form, ["scheme param value", "none"], since("2.5"), "configure basic, digest, ntlm, negotiate helpers", done(auth::auth_param)),
+    row("authenticate_cache_garbage_interval", &[], Kind::Time, ["time", "1 hour"], since("2.5"), "how often expired user credentials are swept", no_effect("what is known of users has a bound, and nothing expired is used")),
+    row("authenticate_ttl", &[], Kind::Time, ["time", "1 hour"], since("2.5"), "how long a user's credentials stay cached after last use", set!(authenticate_ttl, time)),
+    row("authenticate_ip_ttl", &[], Kind::Time, ["time", "1 second"], since("2.5"), "how long an IP stays bound to a user (max_user_ip)", checked(set!(authenticate_ip_ttl, time), not_yet(Area::Authentication))),
 ];

@@ -2,6 +2,7 @@
 //! Read by `rules`, `proxy` and the program; made by the readers of `directives`.
 
 pub mod access;
+pub mod auth;
 pub mod cache;
 mod defaults;
 pub mod helper;
@@ -21,6 +22,7 @@ use access::{
     AccessRule, AclLine, DenyInfo, HeaderAccess, HeaderAdd, HeaderReplace, OutgoingAddress,
     SizeRule, UpgradeRule,
 };
+use auth::AuthScheme;
 use cache::{CacheDir, RefreshPattern, Replacement};
 use helper::Pool;
 use log::{AccessLog, LogFormat};
@@ -104,6 +106,14 @@ pub struct Config {
     pub deny_info: Vec<DenyInfo>,
     /// Which protocols may be switched to; none without a line.
     pub http_upgrade_request_protocols: Vec<UpgradeRule>,
+
+    // Logins.
+    /// `auth_param` lines, by scheme, in the order of first mention.
+    pub auth_param: Vec<AuthScheme>,
+    /// A user who isn't seen for so long logs in anew.
+    pub authenticate_ttl: Duration,
+    /// An address belongs to a user for so long after the last request (`max_user_ip`).
+    pub authenticate_ip_ttl: Duration,
 
     // Next hops.
     /// `cache_peer` lines.

@@ -4,6 +4,7 @@ use crate::problem::Problem;
 use crate::read::Draft;
 
 pub(crate) mod accelerator;
+pub(crate) mod auth;
 mod choice;
 pub(crate) mod header;
 pub(crate) mod lists;

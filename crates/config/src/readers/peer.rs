@@ -262,8 +262,11 @@ fn warn(draft: &mut Draft, line: &mut Line<'_>, peer: &Peer) {
     }
     let login = match options.login {
         PeerLogin::Negotiate(_) => Some("cache_peer login=NEGOTIATE"),
-        PeerLogin::UserWith(_) => Some("cache_peer login=*:PASSWORD"),
-        PeerLogin::None | PeerLogin::Basic(_) | PeerLogin::Pass | PeerLogin::PassThru => None,
+        PeerLogin::None
+        | PeerLogin::Basic(_)
+        | PeerLogin::UserWith(_)
+        | PeerLogin::Pass
+        | PeerLogin::PassThru => None,
     };
     if let Some(what) = login {
         let meaning = "It belongs to authentication; the peer gets no login from us.";

@@ -1,6 +1,8 @@
 //! Who may do what. Asks the access lists, learns the facts that they ask for, and grants the
 //! [`Permit`] without which nothing is sent anywhere.
 
+mod login;
+
 use std::sync::Arc;
 
 use rules::{Answer, Facts, List, Question, ReplyFacts, Rule};
@@ -8,9 +10,12 @@ use wire::Fields;
 use wire::http1::ResponseHead;
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::flow::{Admitted, Permit, Received};
 use crate::record::Record;
+
+pub use login::Challenge;
+pub(crate) use login::{ConnectionLogin, Logins, add_fields as add_login_fields};
 
 /// Questions that one check may ask: each kind is asked once.
 const QUESTIONS_MAX: usize = 4;
@@ -46,10 +51,7 @@ pub(crate) async fn admit<'c>(
 ) -> Result<Admitted<'c>, Failure> {
     check(cx, List::HttpAccess, received)
         .await
-        .map_err(|rule| {
-            record.tag(crate::record::ResultTag::Denied);
-            Failure::denied(rule)
-        })?;
+        .inspect_err(|_| record.tag(crate::record::ResultTag::Denied))?;
     Ok(Admitted {
         received,
         permit: Permit::granted_by_access(),
@@ -63,9 +65,10 @@ pub(crate) async fn admit<'c>(
 /// It may not.
 pub(crate) async fn admit_miss(cx: &Context, received: &Received<'_>) -> Result<(), Failure> {
     let checked = check(cx, List::MissAccess, received).await;
-    checked.map_err(|rule| {
-        let mut failure = Failure::denied(rule);
-        failure.kind = crate::failure::FailureKind::ForwardingDenied;
+    checked.map_err(|mut failure| {
+        if failure.kind == FailureKind::AccessDenied {
+            failure.kind = FailureKind::ForwardingDenied;
+        }
         failure
     })
 }
@@ -128,11 +131,11 @@ pub(crate) fn logs(cx: &Context, log: usize, received: &Received<'_>, status: u1
     cx.plan.rules.check(list, &facts).is_allow()
 }
 
-/// Asks a list; `Err` holds the words for the rule that denied.
-async fn check(cx: &Context, list: List, received: &Received<'_>) -> Result<(), Option<Arc<str>>> {
+/// Asks a list; `Err` names the rule that denied, or says that the client has to log in.
+async fn check(cx: &Context, list: List, received: &Received<'_>) -> Result<(), Failure> {
     match cx.plan.rules.check(list, &facts(received)) {
         Answer::Allow(_) => Ok(()),
-        Answer::Deny(rule) => Err(describe(cx, list, rule)),
+        Answer::Deny(rule) => Err(deny(cx, list, received, rule)),
         Answer::Ask(question) => Box::pin(learn(cx, list, received, question)).await,
     }
 }
@@ -143,20 +146,28 @@ async fn learn(
     list: List,
     received: &Received<'_>,
     mut question: Question,
-) -> Result<(), Option<Arc<str>>> {
+) -> Result<(), Failure> {
     for _ in 0..QUESTIONS_MAX {
-        answer(cx, received, question).await;
+        answer(cx, received, question).await?;
         match cx.plan.rules.check(list, &facts(received)) {
             Answer::Allow(_) => return Ok(()),
-            Answer::Deny(rule) => return Err(describe(cx, list, rule)),
+            Answer::Deny(rule) => return Err(deny(cx, list, received, rule)),
             Answer::Ask(next) => question = next,
         }
     }
-    Err(None)
+    Err(Failure::denied(None))
 }
 
 /// Learns one fact, if only that it can't be known.
-pub(crate) async fn answer(cx: &Context, received: &Received<'_>, question: Question) {
+///
+/// # Errors
+///
+/// The client has to say first who it is.
+pub(crate) async fn answer(
+    cx: &Context,
+    received: &Received<'_>,
+    question: Question,
+) -> Result<(), Failure> {
     let learnt = received.learnt;
     match question {
         Question::Destination => {
@@ -165,11 +176,23 @@ pub(crate) async fn answer(cx: &Context, received: &Received<'_>, question: Ques
         }
         Question::DestinationName => learnt.learn_destination_name(""),
         Question::ClientName => learnt.learn_client_name(""),
-        Question::User
-        | Question::ClientConnections
+        Question::User => return login::learn_user(cx, received).await,
+        Question::ClientConnections
         | Question::UserAddresses
         | Question::ClientMac
         | Question::External(_) => {}
+    }
+    Ok(())
+}
+
+/// A denial; of a user, it asks for another login.
+fn deny(cx: &Context, list: List, received: &Received<'_>, rule: Option<&Rule>) -> Failure {
+    let words = describe(cx, list, rule);
+    let asks = rule.is_some_and(|rule| login::is_asked_by(cx, rule));
+    let again = asks.then(|| login::another(cx, received)).flatten();
+    Failure {
+        rule: words,
+        ..again.unwrap_or_else(|| Failure::denied(None))
     }
 }
 

@@ -2,6 +2,7 @@
 //! reads the response.
 
 mod connect;
+mod login;
 mod origin;
 mod request;
 mod upload;
@@ -179,7 +180,9 @@ impl<'c> Job<'_, 'c> {
         record: &mut Record,
     ) -> Result<Fetched<'c>, Failure> {
         let cx = self.cx;
+        let binds = login::binds(self.received, hop);
         let link = {
+            let fresh_only = fresh_only || binds;
             let connecting = connect(cx, hop, Some(self.received), fresh_only, record);
             self.unless_client_leaves(input, connecting).await?
         };
@@ -195,8 +198,12 @@ impl<'c> Job<'_, 'c> {
                     self.pass_interim(head, output).await?;
                     exchange = rest;
                 }
-                Answer::Final(head, mut body) => {
+                Answer::Final(mut head, mut body) => {
                     hop.worked();
+                    login::drop_offers(&mut head.fields);
+                    if binds {
+                        body.keep_from_others();
+                    }
                     body.proxy_only = hop.is_proxy_only();
                     return Ok(Fetched::Response(head, body));
                 }

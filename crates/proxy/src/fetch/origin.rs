@@ -317,6 +317,11 @@ impl<'c> OriginBody<'c> {
 }
 
 impl OriginBody<'_> {
+    /// The connection ends with this exchange: it is a user's.
+    pub(crate) fn keep_from_others(&mut self) {
+        self.reusable = false;
+    }
+
     /// Length, where the head said it.
     pub(crate) fn length(&self) -> Option<u64> {
         match self.framing {

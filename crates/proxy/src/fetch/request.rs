@@ -11,6 +11,7 @@ use rules::rewrite::{append_via, forward_client};
 use crate::access;
 use crate::cache::Conditions;
 use crate::context::Context;
+use crate::fetch::login;
 use crate::flow::Received;
 use crate::hops::Hop;
 
@@ -37,14 +38,7 @@ pub(crate) fn write_head(
         },
     );
     fields.set(FieldId::Host, hop.host_field(target));
-    if let Some(value) = hop.credentials() {
-        let id = if hop.is_proxy() {
-            FieldId::ProxyAuthorization
-        } else {
-            FieldId::Authorization
-        };
-        fields.set(id, value);
-    }
+    login::apply(received, hop, fields);
     if let Some(conditions) = conditions {
         conditions.apply(cx, fields);
     }

@@ -6,6 +6,7 @@ pub(crate) mod peer;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use config::peer::PeerLogin;
 use wire::target::Target;
 
 use crate::failure::{Failure, FailureKind, Side};
@@ -46,14 +47,11 @@ impl Hop {
         forced.map_or(target.authority(), str::as_bytes)
     }
 
-    /// `login=user:password`, ready as a field value.
-    pub(crate) fn credentials(&self) -> Option<&[u8]> {
-        self.peer.as_ref()?.credentials.as_deref()
-    }
-
-    /// Do the client's proxy credentials go on to it (`login=PASS`, `PASSTHRU`)?
+    /// Do the client's proxy credentials go on to it (`login=PASS`, `PASSTHRU`)? An origin has no use
+    /// for them.
     pub(crate) fn passes_proxy_authorization(&self) -> bool {
-        self.peer.as_ref().is_some_and(|peer| peer.passes_login)
+        let login = self.peer.as_ref().map(|peer| &peer.config.options.login);
+        self.is_proxy() && matches!(login, Some(PeerLogin::Pass | PeerLogin::PassThru))
     }
 
     /// The name for the log while no address is known.

@@ -8,8 +8,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use config::peer::PeerLogin;
-
 /// A dead peer is tried this often, seconds.
 pub(crate) const PROBE_SECS: u64 = 2;
 
@@ -18,8 +16,6 @@ pub(crate) const PROBE_SECS: u64 = 2;
 pub(crate) struct Peer {
     /// Its line.
     pub(crate) config: config::peer::Peer,
-    pub(crate) credentials: Option<Box<[u8]>>,
-    pub(crate) passes_login: bool,
     health: Arc<Health>,
 }
 
@@ -40,20 +36,8 @@ impl Peer {
                 == (&config.name, &config.host, config.http_port)
         });
         let health = known.map(|known| Arc::clone(&known.health));
-        let login = &config.options.login;
-        let credentials = match login {
-            PeerLogin::Basic(pair) => Some(basic(pair)),
-            PeerLogin::None
-            | PeerLogin::Pass
-            | PeerLogin::PassThru
-            | PeerLogin::UserWith(_)
-            | PeerLogin::Negotiate(_) => None,
-        };
-        let passes_login = matches!(login, PeerLogin::Pass | PeerLogin::PassThru);
         Self {
             config,
-            credentials,
-            passes_login,
             health: health.unwrap_or_default(),
         }
     }
@@ -108,12 +92,6 @@ impl Drop for OpenPeer {
     }
 }
 
-fn basic(pair: &str) -> Box<[u8]> {
-    use base64::Engine as _;
-    let coded = base64::engine::general_purpose::STANDARD.encode(pair);
-    format!("Basic {coded}").into_bytes().into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,13 +123,5 @@ mod tests {
         assert!(!peer.is_up());
         peer.worked();
         assert!(peer.is_up());
-    }
-
-    #[test]
-    fn credentials_are_coded_once() {
-        assert_eq!(
-            peer(1).credentials.as_deref(),
-            Some(b"Basic YTpi".as_slice())
-        );
     }
 }

@@ -12,6 +12,7 @@ use net::stream::Stream;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use crate::access::ConnectionLogin;
 use crate::flow::Connection;
 use crate::listen::http1::serve_connection;
 use crate::plan::{Plan, PortPlan};
@@ -159,6 +160,7 @@ async fn run(
 
 fn begin(worker: &Rc<Worker>, stream: Stream, port: Rc<PortPlan>) {
     let connection = Connection {
+        login: ConnectionLogin::default(),
         client: stream.peer_addr(),
         local: stream.local_addr(),
         port,

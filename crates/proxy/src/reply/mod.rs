@@ -47,8 +47,9 @@ pub(crate) fn prepare<'c>(
 ) -> Result<Response<'c>, Failure> {
     let rules = &cx.plan.rules;
     let checks = rules.list(rules::List::HttpReplyAccess).always() != Some(true);
+    let tells = received.connection.login.has_info();
     if let Head::Stored(object) = &response.head {
-        if !checks && rules.reply_fields.is_noop() {
+        if !checks && !tells && rules.reply_fields.is_noop() {
             if cx.log.has_any() {
                 record.set_content_type(object.meta.content_type());
             }
@@ -64,6 +65,7 @@ pub(crate) fn prepare<'c>(
             access::admit_reply(cx, received, head, record)?;
         }
         rewrite(cx, received, head);
+        access::add_login_fields(received, &mut head.fields);
     }
     Ok(response)
 }

@@ -35,8 +35,14 @@ pub(crate) fn failure_response<'c>(
     facts.scheme = target.scheme().name();
     facts.date = &date;
     let mut response = page(cx, now, facts, failure, record);
-    response.close = !cx.plan.config.persistent_connection_after_error
-        && failure.kind != FailureKind::AccessDenied;
+    // Who has to log in does so over the same connection, if not for another reason.
+    response.close = match &failure.challenge {
+        Some(challenge) => challenge.close,
+        None => {
+            !cx.plan.config.persistent_connection_after_error
+                && failure.kind != FailureKind::AccessDenied
+        }
+    };
     response
 }
 
@@ -102,6 +108,10 @@ fn page<'c, 'f>(
         record.error_detail = failure.detail.as_ref().into();
     }
     let status = failure.status();
+    if let Some(challenge) = &failure.challenge {
+        let user = challenge.user.as_deref().unwrap_or_default();
+        record.set_user(user.as_bytes());
+    }
     facts.unix_ms = now.unix_ms;
     facts.server = match &record.hop {
         HopName::Ip(ip) => Some(*ip),
@@ -126,6 +136,9 @@ fn page<'c, 'f>(
         ),
     }
     head.fields.push_id(FieldId::Date, facts.date);
+    if let Some(challenge) = &failure.challenge {
+        challenge.write(status, &mut head.fields);
+    }
     let mut body = cx.buffers.take();
     plan.errors.render(&facts, &mut body);
     record.set_content_type(b"text/html");

@@ -76,11 +76,11 @@ fn what_is_missing_is_said_once() {
 #[test]
 fn options_that_are_not_obeyed_are_named() {
     let text = "cache_peer a parent 80 0 no-query allow-miss standby=2 front-end-https=auto \
-                connection-auth=on login=*:secret monitorurl=http://a/";
+                connection-auth=on login=NEGOTIATE monitorurl=http://a/";
     assert_eq!(
         messages(text),
         [
-            "not yet: cache_peer login=*:PASSWORD",
+            "not yet: cache_peer login=NEGOTIATE",
             "not yet: cache_peer allow-miss",
             "not yet: cache_peer standby=",
             "not yet: cache_peer front-end-https",
