@@ -12,6 +12,7 @@ use wire::http1::{Framing, RequestHead, ResponseHead};
 use wire::target::Target;
 
 pub use crate::cache::stored::StoredResponse;
+use crate::clients::Visit;
 use crate::fetch::OriginBody;
 use crate::plan::PortPlan;
 
@@ -31,6 +32,8 @@ pub(crate) struct Connection {
     pub(crate) local: SocketAddr,
     /// The settings of its port when it was accepted.
     pub(crate) port: Rc<PortPlan>,
+    /// Its place among its client's connections (`client_db`).
+    pub(crate) visit: Option<Visit>,
 }
 
 /// A request as `listen` read it: head complete, content still to come.
