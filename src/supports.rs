@@ -1,7 +1,7 @@
 //! From directives to the plain options of the supports: store, resolver, and what compiling
 //! rules needs from the system.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::net::{IpAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -16,8 +16,6 @@ use stats::Registry;
 
 use crate::limits;
 use crate::workers::Shared;
-
-const DNS_PORT: u16 = 53;
 
 /// Makes everything that workers share.
 pub(crate) fn open(config: &Config, files: Option<store::Files>) -> Shared {
@@ -121,10 +119,9 @@ fn body_files_max() -> usize {
 }
 
 fn dns_options(config: &Config) -> dns::Options {
-    let servers = config.dns_nameservers.iter();
     let usual = dns::Options::default();
     dns::Options {
-        nameservers: servers.map(|ip| SocketAddr::new(*ip, DNS_PORT)).collect(),
+        nameservers: config.dns_nameservers.clone(),
         hosts_file: match &config.hosts_file {
             FilePlace::Unset => usual.hosts_file,
             FilePlace::None => None,
@@ -137,6 +134,7 @@ fn dns_options(config: &Config) -> dns::Options {
         positive_ttl_max: config.positive_dns_ttl,
         negative_ttl: config.negative_dns_ttl,
         names_max: usize::try_from(config.ipcache_size).unwrap_or(usize::MAX),
+        addresses_max: usize::try_from(config.fqdncache_size).unwrap_or(usize::MAX),
         prefer_ipv4: config.dns_v4_first,
         ..usual
     }
@@ -162,9 +160,9 @@ mod tests {
     }
 
     #[test]
-    fn name_servers_are_asked_at_their_usual_port() {
+    fn name_servers_are_those_of_the_configuration() {
         let config = Config {
-            dns_nameservers: vec!["192.0.2.53".parse().unwrap()],
+            dns_nameservers: vec!["192.0.2.53:53".parse().unwrap()],
             hosts_file: FilePlace::None,
             ..config::built_in()
         };

@@ -12,11 +12,12 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use smallvec::SmallVec;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use stats::{Cells, Counter, Histogram};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use crate::mark::Marks;
 use crate::stream::Stream;
 
 /// Attempts under way at once, for one connection.
@@ -40,6 +41,9 @@ pub struct DialOptions {
     pub local_v4: Option<std::net::Ipv4Addr>,
     /// See `local_v4`.
     pub local_v6: Option<std::net::Ipv6Addr>,
+    /// What packets carry, from the first one. What the system refuses is left out: set it again on the
+    /// connection to hear of that.
+    pub marks: Marks,
 }
 
 impl Default for DialOptions {
@@ -51,6 +55,7 @@ impl Default for DialOptions {
             retries: 0,
             local_v4: None,
             local_v6: None,
+            marks: Marks::default(),
         }
     }
 }
@@ -381,6 +386,7 @@ fn begin(addr: SocketAddr, options: &DialOptions) -> io::Result<TcpStream> {
     if let Some(local) = local {
         socket.bind(&SocketAddr::new(local, 0).into())?;
     }
+    let _refused = options.marks.set_on(&SockRef::from(&socket), addr.ip());
     match socket.connect(&addr.into()) {
         Err(error) if error.raw_os_error() != Some(Errno::INPROGRESS.raw_os_error()) => Err(error),
         _ => TcpStream::from_std(socket.into()),

@@ -1,28 +1,29 @@
-//! Names to addresses. One cache for the whole program: address literals, the hosts file and what
-//! is known are answered at once on the asking thread; the rest is asked of name servers by a
-//! thread of its own (`dns/ask.rs`), once per name however many wait for it.
+//! Names to addresses, and addresses to names. One cache for the whole program: address literals,
+//! the hosts file and what is known are answered at once on the asking thread; the rest is asked of
+//! name servers by a thread of its own (`dns/ask.rs`), once per question however many wait for it.
 
 mod ask;
 mod bad;
+mod book;
 mod hosts;
+mod reverse;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use quick_cache::sync::Cache;
 use stats::{Cells, Counter};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
 use bad::BadAddresses;
+use book::Book;
 use hosts::Hosts;
 
-/// Names that may be asked of name servers at once; more are refused.
+/// Names, and again addresses, that may be asked of name servers at once; more are refused.
 pub const QUERIES_MAX: usize = 4096;
 
 /// Addresses kept per name.
@@ -31,16 +32,16 @@ pub const ADDRESSES_MAX: usize = 64;
 /// The greatest length of a name (RFC 1035 §2.3.4).
 const NAME_BYTES_MAX: usize = 253;
 
-/// Expired addresses may be used for so long where name servers fail.
-const STALE_MAX: Duration = Duration::from_secs(3600);
-
 /// The addresses of a name, best first.
 pub type Addresses = Arc<[IpAddr]>;
 
 /// What asking for a name ends with.
 pub type Answer = Result<Addresses, DnsError>;
 
-/// Why a name has no address.
+/// What asking for the name of an address ends with. The name is in lower case, without a last dot.
+pub type NameAnswer = Result<Arc<str>, DnsError>;
+
+/// Why a name has no address, or an address no name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DnsError {
     /// There is no such name (`NXDOMAIN`).
@@ -95,8 +96,10 @@ pub struct Options {
     pub positive_ttl_max: Duration,
     /// Failures are kept so long, and addresses no shorter (`negative_dns_ttl`).
     pub negative_ttl: Duration,
-    /// Names kept (`ipcache_size`).
+    /// Names whose addresses are kept (`ipcache_size`).
     pub names_max: usize,
+    /// Addresses whose names are kept (`fqdncache_size`).
+    pub addresses_max: usize,
     /// Whether IPv6 addresses are asked for.
     pub ipv6: bool,
     /// Whether IPv4 addresses come before IPv6 addresses.
@@ -118,6 +121,7 @@ impl Default for Options {
             positive_ttl_max: Duration::from_secs(6 * 3600),
             negative_ttl: Duration::from_secs(60),
             names_max: 1024,
+            addresses_max: 1024,
             ipv6: system_has_ipv6(),
             prefer_ipv4: false,
             packet_bytes_max: None,
@@ -136,7 +140,7 @@ pub fn system_has_ipv6() -> bool {
 #[derive(Clone, Debug)]
 pub struct Resolver {
     shared: Arc<Shared>,
-    queries: mpsc::Sender<Arc<str>>,
+    queries: mpsc::Sender<Query>,
     cells: Arc<Cells>,
 }
 
@@ -144,17 +148,19 @@ pub struct Resolver {
 struct Shared {
     options: Options,
     clock: Clock,
-    known: Cache<Arc<str>, Known>,
-    in_flight: Mutex<HashMap<Arc<str>, Vec<oneshot::Sender<Answer>>>>,
+    addresses: Book<Arc<str>, Addresses>,
+    names: Book<IpAddr, Arc<str>>,
     hosts: RwLock<Arc<Hosts>>,
     bad: BadAddresses,
 }
 
-/// An answer and until when it holds.
-#[derive(Clone, Debug)]
-struct Known {
-    answer: Answer,
-    expires_ns: u64,
+/// What the DNS thread is asked.
+#[derive(Debug)]
+enum Query {
+    /// The addresses of this name.
+    Addresses(Arc<str>),
+    /// The name of this address.
+    Name(IpAddr),
 }
 
 impl Resolver {
@@ -172,8 +178,8 @@ impl Resolver {
     ) -> io::Result<Self> {
         let (queries, queue) = mpsc::channel(QUERIES_MAX);
         let shared = Arc::new(Shared {
-            known: Cache::new(options.names_max.max(1)),
-            in_flight: Mutex::default(),
+            addresses: Book::new(options.names_max),
+            names: Book::new(options.addresses_max),
             hosts: RwLock::default(),
             bad: BadAddresses::default(),
             clock,
@@ -242,27 +248,16 @@ impl Resolver {
 
     /// Joins the query for a name, or begins one.
     fn ask(&self, name: &str) -> oneshot::Receiver<Answer> {
-        let (sender, receiver) = oneshot::channel();
-        let mut in_flight = self.shared.lock_in_flight();
-        if let Some(waiting) = in_flight.get_mut(name) {
-            waiting.push(sender);
-            self.cells.count(Counter::DnsShared);
-            return receiver;
-        }
         let name: Arc<str> = name.into();
-        let refusal = if in_flight.len() >= QUERIES_MAX {
-            self.cells.count(Counter::LimitDnsQueries);
-            Some(DnsError::Overloaded)
-        } else {
-            let sent = self.queries.try_send(Arc::clone(&name));
-            sent.err().map(|_| DnsError::Unavailable)
-        };
-        match refusal {
-            // The receiver is there: it gets the answer even if it is dropped meanwhile.
-            Some(error) => drop(sender.send(Err(error))),
-            None => drop(in_flight.insert(name, vec![sender])),
-        }
-        receiver
+        let query = Query::Addresses(Arc::clone(&name));
+        let book = &self.shared.addresses;
+        book.ask(name, &self.cells, || self.send(query))
+    }
+
+    /// Puts a query into the DNS thread's queue.
+    fn send(&self, query: Query) -> Result<(), DnsError> {
+        let sent = self.queries.try_send(query);
+        sent.map_err(|_| DnsError::Unavailable)
     }
 
     /// Puts an address behind the others of its names for a while, after it could not be
@@ -295,13 +290,14 @@ impl Resolver {
 
     /// Forgets what name servers have answered.
     pub fn clear(&self) {
-        self.shared.known.clear();
+        self.shared.addresses.clear();
+        self.shared.names.clear();
     }
 
-    /// How many names are remembered.
+    /// How many names are remembered with their addresses.
     #[must_use]
     pub fn names(&self) -> usize {
-        self.shared.known.len()
+        self.shared.addresses.len()
     }
 }
 
@@ -315,61 +311,22 @@ impl Shared {
         if let Some(addresses) = self.in_hosts(name) {
             return Some(Ok(self.bad.last(addresses, now_ns)));
         }
-        let known = self.known.get(name)?;
-        if known.expires_ns <= now_ns {
-            return None;
-        }
-        Some(known.answer.map(|all| self.bad.last(all, now_ns)))
+        let known = self.addresses.known(name, now_ns)?;
+        Some(known.map(|all| self.bad.last(all, now_ns)))
+    }
+
+    fn hosts(&self) -> Arc<Hosts> {
+        let hosts = self.hosts.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&hosts)
     }
 
     fn in_hosts(&self, name: &str) -> Option<Addresses> {
-        let hosts = self.hosts.read().unwrap_or_else(PoisonError::into_inner);
+        let hosts = self.hosts();
         let found = hosts.get(name).or_else(|| {
             let domain = self.options.append_domain.as_ref()?;
             (!name.contains('.')).then(|| hosts.get(&format!("{name}{domain}")))?
         });
         found.or_else(|| hosts::localhost(name))
-    }
-
-    /// Remembers an answer and gives it to all who wait. A failure to answer gives way to
-    /// addresses that were right not long ago.
-    fn settle(&self, name: &Arc<str>, answer: Answer, ttl: Duration, cells: &Cells) {
-        let now_ns = self.now_ns();
-        let mut answer = answer;
-        if answer.as_ref().is_err_and(|error| !error.is_definite())
-            && let Some(old) = self.stale(name, now_ns)
-        {
-            cells.count(Counter::DnsStale);
-            answer = Ok(old);
-        }
-        let known = Known {
-            answer: answer.clone(),
-            expires_ns: now_ns.saturating_add(nanos(ttl)),
-        };
-        self.known.insert(Arc::clone(name), known);
-        self.tell(name, &answer);
-    }
-
-    fn stale(&self, name: &str, now_ns: u64) -> Option<Addresses> {
-        let old = self.known.peek(name)?;
-        let recent = old.expires_ns.saturating_add(nanos(STALE_MAX)) > now_ns;
-        old.answer.ok().filter(|_| recent)
-    }
-
-    fn tell(&self, name: &str, answer: &Answer) {
-        let waiting = self.lock_in_flight().remove(name);
-        for sender in waiting.into_iter().flatten() {
-            // Who no longer waits needs no answer.
-            drop(sender.send(answer.clone()));
-        }
-    }
-
-    fn lock_in_flight(
-        &self,
-    ) -> std::sync::MutexGuard<'_, HashMap<Arc<str>, Vec<oneshot::Sender<Answer>>>> {
-        self.in_flight
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

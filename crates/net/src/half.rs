@@ -10,6 +10,7 @@ use std::task::{Poll, ready};
 
 use bytes::BufMut;
 
+use crate::mark::Marks;
 use crate::stream::{Idle, Stream};
 
 /// Slices that one write takes at most; more are written in turn.
@@ -176,6 +177,14 @@ impl WriteHalf {
     /// take what it got for whole.
     pub fn reset_on_close(&self) {
         self.0.borrow().reset_on_close();
+    }
+
+    /// See [`Stream::set_marks`].
+    ///
+    /// # Errors
+    /// What the system refused.
+    pub fn set_marks(&self, marks: Marks) -> io::Result<()> {
+        self.0.borrow().set_marks(marks)
     }
 
     /// Bounds the bytes that wait unsent in the kernel. See [`Stream::set_unsent_bytes_max`].

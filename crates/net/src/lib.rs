@@ -12,7 +12,10 @@ pub mod dial;
 pub mod dns;
 pub mod half;
 pub mod listener;
+pub mod mark;
+pub mod neighbours;
 pub mod pool;
+pub mod special;
 pub mod stream;
 
 #[cfg(test)]

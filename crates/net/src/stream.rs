@@ -16,6 +16,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
 use crate::buffers::{Buffer, Buffers};
+use crate::mark::Marks;
 
 /// Up to so many slices and bytes, a short write means that the socket is full; beyond, it may
 /// mean that the kernel takes no more in one call.
@@ -295,6 +296,24 @@ impl Stream {
     pub fn set_nodelay(&self, on: bool) -> io::Result<()> {
         match &self.transport {
             Transport::Tcp(tcp) => tcp.set_nodelay(on),
+        }
+    }
+
+    /// The socket, for tests.
+    #[cfg(test)]
+    pub(crate) fn socket(&self) -> SockRef<'_> {
+        match &self.transport {
+            Transport::Tcp(tcp) => SockRef::from(tcp),
+        }
+    }
+
+    /// Marks the packets that are sent from now on.
+    ///
+    /// # Errors
+    /// What the system refused; see [`Marks`].
+    pub fn set_marks(&self, marks: Marks) -> io::Result<()> {
+        match &self.transport {
+            Transport::Tcp(tcp) => marks.set_on(&SockRef::from(tcp), self.peer.ip()),
         }
     }
 

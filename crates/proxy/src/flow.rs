@@ -13,6 +13,7 @@ use wire::target::Target;
 
 use crate::access::ConnectionLogin;
 pub use crate::cache::stored::StoredResponse;
+use crate::clients::Visit;
 use crate::fetch::OriginBody;
 use crate::plan::PortPlan;
 
@@ -34,6 +35,8 @@ pub(crate) struct Connection {
     pub(crate) port: Rc<PortPlan>,
     /// Whose it is, where a connection logs in.
     pub(crate) login: ConnectionLogin,
+    /// Its place among its client's connections (`client_db`).
+    pub(crate) visit: Option<Visit>,
 }
 
 /// A request as `listen` read it: head complete, content still to come.

@@ -3,6 +3,7 @@
 //! Everything in here runs on a worker's thread ([`worker`]); what workers share comes in by
 //! [`worker::Setup`].
 
+pub mod clients;
 pub mod context;
 pub mod failure;
 pub mod flow;
@@ -20,6 +21,7 @@ mod fetch;
 mod hops;
 mod input;
 mod listen;
+mod marks;
 mod recycle;
 mod transaction;
 mod tunnel;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use config::port::VirtualPort;
 use config::{Config, Problem, Problems};
+use net::neighbours::Neighbours;
 use rules::hops::Turns;
 use rules::{Environment, Rules};
 use wire::Fields;
@@ -13,9 +14,13 @@ use wire::http1::{Limits, Relaxed, Version};
 use wire::target::{Scheme, UriWhitespace};
 
 use crate::access::Logins;
+use crate::clients::Clients;
+use crate::clients::users::UserAddresses;
+use crate::fetch::Guard;
 use crate::helpers::Helpers;
 use crate::hops::Peer;
 use crate::listen::target::split_host;
+use crate::marks::Marking;
 use crate::reply::errors::ErrorPages;
 use crate::reply::ready_fields;
 
@@ -33,6 +38,16 @@ pub struct Plan {
     pub(crate) peers: Vec<Arc<Peer>>,
     /// Whose turn it is among them.
     pub(crate) turns: Turns,
+    /// Who uses the proxy (`client_db`).
+    pub clients: Option<Arc<Clients>>,
+    /// From where users log in, if an ACL asks.
+    pub(crate) user_addresses: Option<UserAddresses>,
+    /// Hardware addresses of clients.
+    pub(crate) neighbours: Neighbours,
+    /// What packets carry.
+    pub(crate) marking: Marking,
+    /// What names may lead to.
+    pub(crate) guard: Guard,
     pub(crate) ports: Vec<PortPlan>,
     pub(crate) limits: Limits,
     pub(crate) reply_limits: Limits,
@@ -195,6 +210,10 @@ impl Plan {
         before: Option<&Self>,
     ) -> Result<Self, Problems> {
         let rules = Rules::compile(&config, environment)?;
+        let known_clients = before.and_then(|plan| plan.clients.clone());
+        let clients = config.client_db.then(|| known_clients.unwrap_or_default());
+        let known_users = before.and_then(|plan| plan.user_addresses.as_ref());
+        let user_addresses = UserAddresses::of(&config, known_users);
         config.acls.iter_mut().for_each(|acl| acl.values.release());
         let logins_before = before.and_then(|before| before.logins.as_ref());
         let logins = Logins::new(&config, helpers, logins_before).map_err(Problems)?;
@@ -223,6 +242,11 @@ impl Plan {
         Ok(Self {
             peers: peers.collect(),
             turns: Turns::default(),
+            clients,
+            user_addresses,
+            neighbours: Neighbours::default(),
+            marking: Marking::new(&config),
+            guard: Guard::new(&config),
             ports: config.ports.iter().map(PortPlan::new).collect(),
             limits: limits(config.request_header_max_size),
             reply_limits: limits(config.reply_header_max_size),

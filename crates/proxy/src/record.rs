@@ -53,6 +53,28 @@ pub enum ResultTag {
 }
 
 impl ResultTag {
+    /// Every tag, in order.
+    pub const ALL: [Self; 18] = [
+        Self::None,
+        Self::Hit,
+        Self::MemHit,
+        Self::Miss,
+        Self::RefreshUnmodified,
+        Self::RefreshFailOld,
+        Self::RefreshFailErr,
+        Self::RefreshModified,
+        Self::ClientRefreshMiss,
+        Self::ImsHit,
+        Self::InmHit,
+        Self::SwapfailMiss,
+        Self::NegativeHit,
+        Self::Denied,
+        Self::DeniedReply,
+        Self::OfflineHit,
+        Self::Redirect,
+        Self::Tunnel,
+    ];
+
     /// Squid's word for it, with the underscore that parts it from the prefix.
     pub const fn suffix(self) -> &'static str {
         match self {
@@ -417,6 +439,13 @@ mod tests {
         assert_eq!(record.elapsed_ms(), 2);
         record.finish(0, 0);
         assert_eq!(record.elapsed_ms(), 0);
+    }
+
+    #[test]
+    fn every_tag_is_at_its_place() {
+        for (place, tag) in ResultTag::ALL.into_iter().enumerate() {
+            assert_eq!(tag as usize, place, "{tag:?}");
+        }
     }
 
     #[test]

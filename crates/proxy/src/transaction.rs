@@ -46,7 +46,7 @@ pub(crate) async fn serve(
             deliver(cx, to, output, response, record).await
         }
     };
-    close_record(cx, record, Some(received));
+    close_record(cx, received.connection, record, Some(received));
     after
 }
 
@@ -58,6 +58,7 @@ pub(crate) async fn refuse(
     output: &mut ClientOut,
     record: &mut Record,
 ) {
+    record.client = connection.client;
     let to = ReplyTo {
         version: Version::H11,
         head_only: false,
@@ -67,14 +68,14 @@ pub(crate) async fn refuse(
     let response = reply::refusal(cx, connection, failure, record);
     let sent = deliver(cx, to, output, response, record).await;
     debug_assert!(matches!(sent, After::Close));
-    close_record(cx, record, None);
+    close_record(cx, connection, record, None);
 }
 
 /// Ends a transaction that took longer than `client_lifetime`.
 pub(crate) fn cut_off(cx: &Context, received: &Received<'_>, record: &mut Record) {
     record.mark(Marks::TIMED_OUT);
     record.error = Some(FailureKind::LifetimeExp);
-    close_record(cx, record, Some(received));
+    close_record(cx, received.connection, record, Some(received));
 }
 
 /// What the stations made of a request.
@@ -91,8 +92,10 @@ async fn respond<'c>(
     output: &mut ClientOut,
     record: &mut Record,
 ) -> Result<Outcome<'c>, Failure> {
+    access::follow(cx, received, record).await; // follow_x_forwarded_for
     cx.check_size(received)?; // request_body_max_size
     let admitted = access::admit(cx, received, record).await?; // http_access
+    cx.plan.marking.client(cx, received, output); // clientside_tos, mark_client_packet
     if let Some(response) = reply::own(cx, received, record) {
         return Ok(Outcome::Reply(response)); // TRACE and OPTIONS that end here
     }
@@ -273,6 +276,7 @@ async fn deliver(
     response: Response<'_>,
     record: &mut Record,
 ) -> After {
+    cx.plan.marking.reply(record, output); // qos_flows
     match send(cx, to, output, response, record).await {
         Sent::Whole => After::KeepAlive,
         Sent::WholeAndClose | Sent::Cut => After::Close,
@@ -280,8 +284,16 @@ async fn deliver(
 }
 
 /// The last station: counters and log. Without a request, its head could not be read.
-fn close_record(cx: &Context, record: &mut Record, received: Option<&Received<'_>>) {
+fn close_record(
+    cx: &Context,
+    connection: &Connection,
+    record: &mut Record,
+    received: Option<&Received<'_>>,
+) {
     cx.count(record);
+    if let Some(visit) = &connection.visit {
+        visit.count(record, record.started_ns);
+    }
     if !cx.log.has_any() {
         return;
     }

@@ -47,6 +47,8 @@ pub struct Facts<'a> {
     pub reply: Option<ReplyFacts<'a>>,
     /// The hop; `None` before one is chosen.
     pub hop: Option<HopFacts<'a>>,
+    /// The address that is about to be connected to: `dst` ACLs go by it alone. `None` before.
+    pub connecting_to: Option<IpAddr>,
     /// What had to be asked for.
     pub learnt: &'a Learnt,
     /// Unix time in seconds.
@@ -75,6 +77,7 @@ impl<'a> Facts<'a> {
             request,
             reply: None,
             hop: None,
+            connecting_to: None,
             learnt,
             now,
             luck: 0,

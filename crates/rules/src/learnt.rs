@@ -13,6 +13,8 @@ pub struct Learnt(OnceCell<Box<Facts>>);
 
 #[derive(Debug, Default)]
 struct Facts {
+    indirect_client: Cell<Option<IpAddr>>,
+    delayed_client: Cell<Option<IpAddr>>,
     destination: OnceCell<Arc<[IpAddr]>>,
     destination_name: OnceCell<Box<str>>,
     client_name: OnceCell<Box<str>>,
@@ -27,6 +29,27 @@ struct Facts {
 impl Learnt {
     fn facts(&self) -> &Facts {
         self.0.get_or_init(Box::default)
+    }
+
+    /// The client that trusted proxies say they ask for, as ACLs see it (`follow_x_forwarded_for`,
+    /// `acl_uses_indirect_client`); `None` where it is the one that is connected.
+    pub fn indirect_client(&self) -> Option<IpAddr> {
+        self.0.get()?.indirect_client.get()
+    }
+
+    /// Notes it.
+    pub fn learn_indirect_client(&self, addr: IpAddr) {
+        self.facts().indirect_client.set(Some(addr));
+    }
+
+    /// The same as delay pools see it (`delay_pool_uses_indirect_client`).
+    pub fn delayed_client(&self) -> Option<IpAddr> {
+        self.0.get()?.delayed_client.get()
+    }
+
+    /// Notes it.
+    pub fn learn_delayed_client(&self, addr: IpAddr) {
+        self.facts().delayed_client.set(Some(addr));
     }
 
     /// The addresses of the target's host: `None` is not asked yet, empty is asked in vain.

@@ -10,6 +10,7 @@ pub mod facts;
 pub mod hops;
 mod learnt;
 mod lists;
+mod marks;
 mod plan;
 pub mod rewrite;
 #[cfg(test)]
@@ -21,4 +22,5 @@ pub use acl::Environment;
 pub use facts::{Facts, HopFacts, Question, ReplyFacts};
 pub use learnt::{Learnt, Notes};
 pub use lists::List;
+pub use marks::{MarkRules, Marks};
 pub use plan::Rules;

@@ -87,6 +87,8 @@ macro_rules! lists {
 }
 
 lists! {
+    FollowXForwardedFor = follow_x_forwarded_for or false;
+    PrivateDestination = private_destination_access or true;
     HttpAccess = http_access or false;
     HttpReplyAccess = http_reply_access or true;
     MissAccess = miss_access or true;

@@ -11,6 +11,7 @@ use crate::caching::CachingRules;
 use crate::facts::Facts;
 use crate::hops::HopRules;
 use crate::lists::{List, Lists};
+use crate::marks::MarkRules;
 use crate::rewrite::HeaderRules;
 use crate::upgrade::UpgradeRules;
 
@@ -24,6 +25,8 @@ pub struct Rules {
     outgoing: Box<[Pick<IpAddr>]>,
     notes: Box<[Pick<usize>]>,
     upgrade: UpgradeRules,
+    /// What packets carry.
+    pub marks: MarkRules,
     /// Which hops a request may take.
     pub hops: HopRules,
     /// `request_header_*`: fields toward hops.
@@ -64,6 +67,7 @@ impl Rules {
         let reply_fields = HeaderRules::compile_reply(config, &acls, &mut problems);
         let upgrade =
             UpgradeRules::compile(&config.http_upgrade_request_protocols, &acls, &mut problems);
+        let marks = MarkRules::compile(config, &acls, &mut problems);
         let caching = CachingRules::compile(config, &mut problems);
         if problems.iter().any(Problem::stops) {
             return Err(Problems(problems));
@@ -78,6 +82,7 @@ impl Rules {
             outgoing,
             notes,
             upgrade,
+            marks,
             request_fields,
             reply_fields,
             caching,

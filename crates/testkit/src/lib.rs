@@ -24,6 +24,7 @@
 mod bytes;
 mod client;
 mod connection;
+mod dns;
 mod message;
 mod origin;
 mod ports;
@@ -35,6 +36,7 @@ mod wait;
 pub use bytes::{Pattern, hash};
 pub use client::{Client, Failed, Response};
 pub use connection::Connection;
+pub use dns::NameServer;
 pub use message::{Body, Head};
 pub use origin::{Origin, Request};
 pub use ports::{free_port, is_listening};

@@ -232,7 +232,6 @@ mod tests {
         fatal("ftp_user", "missing value");
         fatal("udp_incoming_address ?", "'?' is not an address");
         fatal("icp_access allow nobody", "ACL not found: nobody");
-        fatal("tcp_outgoing_tos 0x20 nobody", "ACL not found: nobody");
         fatal(
             "delay_access one allow all",
             "No digits were found in the input value 'one'",
@@ -250,7 +249,7 @@ mod tests {
             "udp_outgoing_address 10.0.0.1\nwccp_router router.example\nwccp2_router 10.0.0.2:2048",
         );
         good(
-            "tcp_outgoing_tos 0x20 all\nmark_client_packet 0x1/0xff all\nclient_netmask 255.255.255.0",
+            "tcp_outgoing_tos 0x20 all\nmark_client_connection 0x1/0xff all\nclient_netmask 255.255.255.0",
         );
     }
 

@@ -10,7 +10,7 @@ pub(super) const ROWS: &[Row] = &[
     row("memory_pools_limit", &[], Kind::SizeOrNone, ["size/none", "5 MB"], since("2.5"), "limit of memory kept", no_effect("memory is managed by the allocator")),
     row("forwarded_for", &[], Kind::OneOf(&["on", "off", "transparent", "truncate", "delete"]), ["on/off/transparent/truncate/delete", "on"], since("2.5"), "X-Forwarded-For handling", set!(forwarded_for, forwarded_for)),
     row("cachemgr_passwd", &[], Kind::Lines(&[Kind::Word, Kind::Words]), ["password action..", "none (protected actions hidden)"], since("2.5"), "protect manager actions (disable, none, all)", not_yet(Area::Administration)),
-    row("client_db", &[], Kind::OnOff, ["on/off", "on"], since("2.5"), "per-client statistics", checked(set!(client_db, on_off), not_yet(Area::Administration))),
+    row("client_db", &[], Kind::OnOff, ["on/off", "on"], since("2.5"), "per-client statistics", set!(client_db, on_off)),
     row("refresh_all_ims", &[], Kind::OnOff, ["on/off", "off"], since("3.0"), "always validate client IMS", set!(refresh_all_ims, on_off)),
     row("reload_into_ims", &[], Kind::OnOff, ["on/off", "off"], since("2.5"), "turn reload into IMS", set!(reload_into_ims, on_off)),
     row("connect_retries", &[], Kind::Number, ["N", "0"], since("3.2"), "retries of one TCP connect (max 10)", set!(connect_retries, natural)),

@@ -31,7 +31,18 @@ pub(super) const fn only(first: &'static str, last: &'static str) -> Versions {
     }
 }
 
+/// From here alone.
+pub(super) const fn ours() -> Versions {
+    since("Squall")
+}
+
 impl Versions {
+    /// Is it a directive of ours, that no Squid knows?
+    #[must_use]
+    pub fn is_ours(self) -> bool {
+        self == ours()
+    }
+
     /// The same, without those.
     pub(super) const fn except(self, gap: &'static str) -> Self {
         Self {

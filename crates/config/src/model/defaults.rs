@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::helper::Pool;
+use super::marks::QosFlows;
 use super::{Config, FilePlace, ForwardedFor, Relaxed, UriWhitespace};
 
 const KB: u64 = 1024;
@@ -23,6 +24,13 @@ impl Default for Config {
             ports: Vec::new(),
             tcp_recv_bufsize: None,
             acls: Vec::new(),
+            follow_x_forwarded_for: Vec::new(),
+            acl_uses_indirect_client: true,
+            delay_pool_uses_indirect_client: true,
+            log_uses_indirect_client: true,
+            tproxy_uses_indirect_client: false,
+            client_ip_max_connections: None,
+            private_destination_access: Vec::new(),
             http_access: Vec::new(),
             http_reply_access: Vec::new(),
             miss_access: Vec::new(),
@@ -65,6 +73,11 @@ impl Default for Config {
             cache_miss_revalidate: true,
             tls_outgoing_options: Vec::new(),
             tcp_outgoing_address: Vec::new(),
+            tcp_outgoing_tos: Vec::new(),
+            clientside_tos: Vec::new(),
+            tcp_outgoing_mark: Vec::new(),
+            mark_client_packet: Vec::new(),
+            qos_flows: QosFlows::default(),
             happy_eyeballs_connect_timeout: Duration::from_millis(250),
             cache_mem: 256 * MB,
             maximum_object_size: 4 * MB,
@@ -147,6 +160,7 @@ impl Default for Config {
             dns_defnames: false,
             dns_v4_first: false,
             ipcache_size: 1024,
+            fqdncache_size: 1024,
         }
     }
 }

@@ -8,12 +8,13 @@ mod defaults;
 pub mod helper;
 pub mod list_file;
 pub mod log;
+pub mod marks;
 pub mod peer;
 pub mod port;
 pub mod values;
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ use auth::AuthScheme;
 use cache::{CacheDir, RefreshPattern, Replacement};
 use helper::Pool;
 use log::{AccessLog, LogFormat};
+use marks::{MarkRule, QosFlows};
 use peer::Peer;
 use port::Port;
 
@@ -54,6 +56,20 @@ pub struct Config {
     // Access.
     /// ACL definitions in order, the predefined ones first.
     pub acls: Vec<AclLine>,
+    /// May this hop's X-Forwarded-For be believed? Empty: no.
+    pub follow_x_forwarded_for: Vec<AccessRule>,
+    /// ACLs see the client that X-Forwarded-For names.
+    pub acl_uses_indirect_client: bool,
+    /// So do delay pools.
+    pub delay_pool_uses_indirect_client: bool,
+    /// So do logs.
+    pub log_uses_indirect_client: bool,
+    /// So does the address that `tproxy` connections are sent from.
+    pub tproxy_uses_indirect_client: bool,
+    /// Connections that one client address may have open; `None` is no limit.
+    pub client_ip_max_connections: Option<u32>,
+    /// May a name lead to this address that is not of the public Internet? Empty: yes.
+    pub private_destination_access: Vec<AccessRule>,
     /// May this request be served? Empty: no.
     pub http_access: Vec<AccessRule>,
     /// May this reply be sent?
@@ -142,6 +158,16 @@ pub struct Config {
     pub tls_outgoing_options: Vec<String>,
     /// Local addresses of outgoing connections.
     pub tcp_outgoing_address: Vec<OutgoingAddress>,
+    /// TOS of packets to hops.
+    pub tcp_outgoing_tos: Vec<MarkRule<u8>>,
+    /// TOS of packets to clients.
+    pub clientside_tos: Vec<MarkRule<u8>>,
+    /// Netfilter mark of packets to hops.
+    pub tcp_outgoing_mark: Vec<MarkRule<u32>>,
+    /// Netfilter mark of packets to clients.
+    pub mark_client_packet: Vec<MarkRule<u32>>,
+    /// Marks of replies by where they come from.
+    pub qos_flows: QosFlows,
     /// Wait before the second address family is tried.
     pub happy_eyeballs_connect_timeout: Duration,
 
@@ -299,7 +325,7 @@ pub struct Config {
 
     // DNS.
     /// Resolvers; empty is `resolv.conf`.
-    pub dns_nameservers: Vec<IpAddr>,
+    pub dns_nameservers: Vec<SocketAddr>,
     /// A whole question.
     pub dns_timeout: Duration,
     /// First repeat of a question.
@@ -318,6 +344,8 @@ pub struct Config {
     pub dns_v4_first: bool,
     /// Names kept.
     pub ipcache_size: u32,
+    /// Addresses whose names are kept.
+    pub fqdncache_size: u32,
 }
 
 /// A file that a directive names.

@@ -9,6 +9,7 @@ mod choice;
 pub(crate) mod header;
 pub(crate) mod lists;
 pub(crate) mod log;
+pub(crate) mod marks;
 pub(crate) mod old;
 pub(crate) mod old_log;
 pub(crate) mod peer;

@@ -1,10 +1,14 @@
 //! Directives of one or two values that don't go straight into their field.
 
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use crate::model::cache::CacheDir;
 use crate::read::Draft;
 use crate::text::line::{Line, Outcome};
+
+/// Where name servers listen.
+const DNS_PORT: u16 = 53;
 
 /// Types of `cache_dir`, and whether a size follows the path.
 const CACHE_DIR_KINDS: [&str; 6] = ["ufs", "aufs", "diskd", "rock", "coss", "null"];
@@ -120,14 +124,25 @@ pub(crate) fn quoted_values(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
 
 pub(crate) fn dns_nameservers(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     for word in line.list() {
-        match word.trim_matches(['[', ']']).parse() {
+        let bare = word.trim_matches(['[', ']']).parse();
+        let addr = bare.map(|ip: IpAddr| SocketAddr::new(ip, DNS_PORT));
+        match addr.or_else(|_| word.parse()) {
             Ok(addr) => draft.config.dns_nameservers.push(addr),
             Err(_) => line.note_error(
                 format!("'{word}' is not a name server's address"),
-                "Write IPv4 or IPv6 addresses.",
+                "Write IPv4 or IPv6 addresses, with a port if it isn't 53: 127.0.0.1:5353, [::1]:5353.",
             ),
         }
     }
+    Ok(())
+}
+
+/// Below 0 is no limit.
+pub(crate) fn client_ip_max_connections(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    let limit = line.integer()?;
+    let out_of_range = || line.fatal(format!("{limit} is out of range"));
+    let limit = i32::try_from(limit).map_err(|_| out_of_range())?;
+    draft.config.client_ip_max_connections = u32::try_from(limit).ok();
     Ok(())
 }
 
@@ -333,8 +348,16 @@ mod tests {
 
     #[test]
     fn name_servers_are_addresses() {
-        let config = config("dns_nameservers 127.0.0.1 ::1 nowhere");
-        assert_eq!(config.dns_nameservers.len(), 2);
+        let config = config("dns_nameservers 127.0.0.1 [::1] ::1 10.0.0.1:5353 [::1]:54 nowhere");
+        let servers = [
+            "127.0.0.1:53",
+            "[::1]:53",
+            "[::1]:53",
+            "10.0.0.1:5353",
+            "[::1]:54",
+        ];
+        let servers = servers.map(|server| server.parse().unwrap());
+        assert_eq!(config.dns_nameservers, servers);
         assert_eq!(config.warnings.len(), 1);
     }
 

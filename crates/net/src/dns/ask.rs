@@ -1,6 +1,7 @@
 //! The DNS thread: asks name servers and settles the answers in the cache.
 
 use std::future::Future;
+use std::hash::Hash;
 use std::io;
 use std::net::IpAddr;
 use std::pin::pin;
@@ -16,7 +17,7 @@ use hickory_resolver::lookup::Lookup;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError as WireDnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
-use hickory_resolver::proto::rr::{Name, RData, RecordType};
+use hickory_resolver::proto::rr::{Name, RData, Record, RecordType};
 use hickory_resolver::system_conf::parse_resolv_conf;
 use smallvec::SmallVec;
 use stats::{Cells, Counter, Gauge, Histogram};
@@ -24,7 +25,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::{ADDRESSES_MAX, Answer, DnsError, Options, QUERIES_MAX, Shared, nanos};
+use super::book::Book;
+use super::reverse::pointer;
+use super::{ADDRESSES_MAX, Addresses, DnsError, Options, QUERIES_MAX, Query, Shared, nanos};
 
 /// Once one family has answered, the other has so long to follow. A server that drops queries for
 /// one family would else make every name slow.
@@ -36,7 +39,7 @@ const ALIASES_MAX: usize = 16;
 /// Starts the thread. It ends when the sending side of `queue` is gone.
 pub(super) fn start(
     shared: Arc<Shared>,
-    queue: mpsc::Receiver<Arc<str>>,
+    queue: mpsc::Receiver<Query>,
     cells: Arc<Cells>,
 ) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -77,12 +80,13 @@ struct Records {
     ttl: Duration,
 }
 
-async fn serve(asker: &Arc<Asker>, mut queue: mpsc::Receiver<Arc<str>>) {
+async fn serve(asker: &Arc<Asker>, mut queue: mpsc::Receiver<Query>) {
     let mut asking = JoinSet::new();
     loop {
         tokio::select! {
-            name = queue.recv() => match name {
-                Some(name) => drop(asking.spawn(ask(Arc::clone(asker), name))),
+            query = queue.recv() => match query {
+                Some(Query::Addresses(name)) => drop(asking.spawn(addresses(Arc::clone(asker), name))),
+                Some(Query::Name(addr)) => drop(asking.spawn(name(Arc::clone(asker), addr))),
                 None => return,
             },
             Some(ended) = asking.join_next() => if ended.is_err() {
@@ -93,45 +97,80 @@ async fn serve(asker: &Arc<Asker>, mut queue: mpsc::Receiver<Arc<str>>) {
 }
 
 /// Tells those who wait even if the work ends by a panic.
-struct Duty {
+struct Duty<K: Clone + Eq + Hash, V: Clone> {
     asker: Arc<Asker>,
-    name: Arc<str>,
-    outcome: Option<(Answer, Duration)>,
+    book: fn(&Shared) -> &Book<K, V>,
+    key: K,
+    outcome: Option<(Result<V, DnsError>, Duration)>,
 }
 
-impl Drop for Duty {
+impl<K: Clone + Eq + Hash, V: Clone> Drop for Duty<K, V> {
     fn drop(&mut self) {
         let Asker { shared, cells, .. } = &*self.asker;
         cells.down(Gauge::DnsInFlight);
+        let book = (self.book)(shared);
         match self.outcome.take() {
-            Some((answer, ttl)) => shared.settle(&self.name, answer, ttl, cells),
-            None => shared.tell(&self.name, &Err(DnsError::Unavailable)),
+            Some((answer, ttl)) => book.settle(&self.key, answer, ttl, shared.now_ns(), cells),
+            None => book.tell(&self.key, &Err(DnsError::Unavailable)),
         }
     }
 }
 
-async fn ask(asker: Arc<Asker>, name: Arc<str>) {
-    let mut duty = Duty {
-        asker,
-        name,
-        outcome: None,
-    };
-    let Asker { shared, cells, .. } = &*duty.asker;
-    cells.count(Counter::DnsQueries);
-    cells.up(Gauge::DnsInFlight);
-    let started = shared.clock.now();
-    let found = timeout(shared.options.timeout, duty.asker.try_names(&duty.name)).await;
-    let took = shared.clock.now().since(started);
-    cells.record(Histogram::DnsTime, nanos(took) / 1000);
-    let options = &shared.options;
-    duty.outcome = Some(match found.unwrap_or(Err(DnsError::TimedOut)) {
-        Ok(records) => {
-            let longest = options.positive_ttl_max.max(options.negative_ttl);
-            let ttl = records.ttl.clamp(options.negative_ttl, longest);
-            (Ok(records.addresses.as_slice().into()), ttl)
+impl<K: Clone + Eq + Hash, V: Clone> Duty<K, V> {
+    fn begin(asker: Arc<Asker>, book: fn(&Shared) -> &Book<K, V>, key: K) -> Self {
+        asker.cells.count(Counter::DnsQueries);
+        asker.cells.up(Gauge::DnsInFlight);
+        Self {
+            asker,
+            book,
+            key,
+            outcome: None,
         }
-        Err(error) => (Err(error), options.negative_ttl),
-    });
+    }
+
+    /// Awaits the work, no longer than it may take, and settles what it comes to.
+    async fn fulfil(mut self, work: impl Future<Output = Result<(V, Duration), DnsError>>) {
+        let Asker { shared, cells, .. } = &*self.asker;
+        let options = &shared.options;
+        let started = shared.clock.now();
+        let found = timeout(options.timeout, work).await;
+        let took = shared.clock.now().since(started);
+        cells.record(Histogram::DnsTime, nanos(took) / 1000);
+        self.outcome = Some(match found.unwrap_or(Err(DnsError::TimedOut)) {
+            Ok((found, ttl)) => {
+                let longest = options.positive_ttl_max.max(options.negative_ttl);
+                (Ok(found), ttl.clamp(options.negative_ttl, longest))
+            }
+            Err(error) => (Err(error), options.negative_ttl),
+        });
+    }
+}
+
+/// Asks for the addresses of a name.
+async fn addresses(asker: Arc<Asker>, name: Arc<str>) {
+    let work = async {
+        let records = asker.try_names(&name).await?;
+        Ok((Addresses::from(records.addresses.as_slice()), records.ttl))
+    };
+    let duty = Duty::begin(
+        Arc::clone(&asker),
+        |shared| &shared.addresses,
+        Arc::clone(&name),
+    );
+    duty.fulfil(work).await;
+}
+
+/// Asks for the name of an address.
+async fn name(asker: Arc<Asker>, addr: IpAddr) {
+    let work = async {
+        let owner = Name::from(addr);
+        match asker.client.lookup(owner.clone(), RecordType::PTR).await {
+            Ok(lookup) => pointer(lookup.answers(), &owner),
+            Err(error) => Err(meaning(&error)),
+        }
+    };
+    let duty = Duty::begin(Arc::clone(&asker), |shared| &shared.names, addr);
+    duty.fulfil(work).await;
 }
 
 impl Asker {
@@ -258,20 +297,7 @@ fn worse(known: Option<DnsError>, new: DnsError) -> DnsError {
 /// The addresses that belong to `name` or to what it is an alias of; others in the answer are not
 /// asked for and not trusted.
 fn records(lookup: &Lookup, name: &Name) -> Found {
-    let mut owner = name;
-    for _ in 0..ALIASES_MAX {
-        let alias = lookup
-            .answers()
-            .iter()
-            .find_map(|record| match &record.data {
-                RData::CNAME(target) if record.name == *owner => Some(&target.0),
-                _ => None,
-            });
-        match alias {
-            Some(target) => owner = target,
-            None => break,
-        }
-    }
+    let owner = alias_end(lookup.answers(), name);
     let mut addresses = SmallVec::new();
     let mut ttl_secs = u32::MAX;
     for record in lookup.answers() {
@@ -293,6 +319,22 @@ fn records(lookup: &Lookup, name: &Name) -> Found {
     }
     let ttl = Duration::from_secs(ttl_secs.into());
     Ok(Records { addresses, ttl })
+}
+
+/// What `name` is an alias of, through all aliases of the answer.
+pub(super) fn alias_end<'r>(answers: &'r [Record], name: &'r Name) -> &'r Name {
+    let mut owner = name;
+    for _ in 0..ALIASES_MAX {
+        let alias = answers.iter().find_map(|record| match &record.data {
+            RData::CNAME(target) if record.name == *owner => Some(&target.0),
+            _ => None,
+        });
+        match alias {
+            Some(target) => owner = target,
+            None => break,
+        }
+    }
+    owner
 }
 
 fn meaning(error: &NetError) -> DnsError {

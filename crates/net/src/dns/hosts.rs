@@ -2,19 +2,23 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 use super::{ADDRESSES_MAX, Addresses};
 
-/// Names in lower case, with the addresses of all their lines, in order.
+/// Names in lower case, with the addresses of all their lines, in order; and the first name of each
+/// address.
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
     names: HashMap<Box<str>, Addresses>,
+    addresses: HashMap<IpAddr, Arc<str>>,
 }
 
 impl Hosts {
     /// Reads `address name…` lines; `#` begins a comment. Lines that make no sense are passed over.
     pub(super) fn parse(text: &[u8]) -> Self {
         let mut names: HashMap<Box<str>, Vec<IpAddr>> = HashMap::new();
+        let mut addresses: HashMap<IpAddr, Arc<str>> = HashMap::new();
         for line in String::from_utf8_lossy(text).lines() {
             let words = line.split('#').next().unwrap_or_default();
             let mut words = words.split_ascii_whitespace();
@@ -23,7 +27,9 @@ impl Hosts {
             };
             for name in words {
                 let name = name.strip_suffix('.').unwrap_or(name);
-                let known = names.entry(name.to_ascii_lowercase().into()).or_default();
+                let name = name.to_ascii_lowercase();
+                addresses.entry(addr).or_insert_with(|| (*name).into());
+                let known = names.entry(name.into()).or_default();
                 if !known.contains(&addr) && known.len() < ADDRESSES_MAX {
                     known.push(addr);
                 }
@@ -32,11 +38,16 @@ impl Hosts {
         let shared = names.into_iter().map(|(name, all)| (name, all.into()));
         Self {
             names: shared.collect(),
+            addresses,
         }
     }
 
     pub(super) fn get(&self, name: &str) -> Option<Addresses> {
         self.names.get(name).cloned()
+    }
+
+    pub(super) fn name_of(&self, addr: IpAddr) -> Option<Arc<str>> {
+        self.addresses.get(&addr).cloned()
     }
 }
 
@@ -73,6 +84,15 @@ mod tests {
     #[test]
     fn the_addresses_of_several_lines_add_up() {
         check("10.0.0.2 a\n::2 a\n10.0.0.2 a", "a", &["10.0.0.2", "::2"]);
+    }
+
+    #[test]
+    fn an_address_has_the_name_that_comes_first() {
+        let hosts = Hosts::parse(b"10.0.0.1 WEB.example.com web\n10.0.0.1 other\n::1 me");
+        let name = |addr: &str| hosts.name_of(addr.parse().unwrap());
+        assert_eq!(name("10.0.0.1").as_deref(), Some("web.example.com"));
+        assert_eq!(name("::1").as_deref(), Some("me"));
+        assert_eq!(name("10.0.0.2"), None);
     }
 
     #[test]

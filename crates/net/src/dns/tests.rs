@@ -1,9 +1,10 @@
 //! What the resolver promises, shown with a name server of our own on 127.0.0.1.
 
 use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::sync::Mutex;
 
 use hickory_resolver::proto::op::{Message, OpCode, ResponseCode};
-use hickory_resolver::proto::rr::rdata::{A, AAAA, CNAME};
+use hickory_resolver::proto::rr::rdata::{A, AAAA, CNAME, PTR};
 use hickory_resolver::proto::rr::{Name, RData, Record, RecordType};
 
 use super::*;
@@ -295,7 +296,7 @@ fn a_ttl_of_zero_is_not_kept_and_extreme_ones_are_bounded() {
         });
         let asked_ns = ours.shared.now_ns();
         resolve(&ours, "a.test").unwrap();
-        let expires_ns = ours.shared.known.peek("a.test").unwrap().expires_ns;
+        let expires_ns = ours.shared.addresses.expires_ns("a.test");
         let kept_ns = expires_ns - asked_ns;
         let lowest_ns = kept_secs * 1_000_000_000;
         assert!(
@@ -344,7 +345,7 @@ fn who_asks_for_the_same_name_meanwhile_shares_the_query() {
         ..options(&[&server])
     });
     let waiting: Vec<_> = (0..50).map(|_| ours.ask("a.test")).collect();
-    assert_eq!(ours.shared.lock_in_flight().len(), 1);
+    assert_eq!(ours.shared.addresses.in_flight(), 1);
     assert_eq!(ours.cells.get(Counter::DnsShared), 49);
     drop(release);
     let threads: Vec<_> = waiting
@@ -354,7 +355,7 @@ fn who_asks_for_the_same_name_meanwhile_shares_the_query() {
     for thread in threads {
         assert_eq!(*thread.join().unwrap(), [IpAddr::from([10, 0, 0, 1])]);
     }
-    assert_eq!(ours.shared.lock_in_flight().len(), 0);
+    assert_eq!(ours.shared.addresses.in_flight(), 0);
 }
 
 #[test]
@@ -363,12 +364,9 @@ fn too_many_names_at_once_are_refused() {
     let ours = resolver(options(&[&server]));
     let mut waiting = Vec::new();
     for number in 0..QUERIES_MAX {
-        let name = format!("n{number}.test");
-        let (sender, receiver) = oneshot::channel();
-        ours.shared
-            .lock_in_flight()
-            .insert(name.into(), vec![sender]);
-        waiting.push(receiver);
+        let name = format!("n{number}.test").into();
+        let addresses = &ours.shared.addresses;
+        waiting.push(addresses.ask(name, &ours.cells, || Ok(())));
     }
     assert_eq!(resolve(&ours, "one.more.test"), Err(DnsError::Overloaded));
     assert_eq!(ours.cells.get(Counter::LimitDnsQueries), 1);
@@ -511,4 +509,115 @@ fn the_thread_ends_with_the_last_clone() {
     while shared.strong_count() > 0 {
         std::thread::yield_now();
     }
+}
+
+/// A reply with PTR records for the name that was asked for.
+fn names(question: &Message, ttl: u32, targets: &[&str]) -> Vec<u8> {
+    let owner = question.queries[0].name().clone();
+    let record = |text: &&str| pointer(&owner, ttl, Name::from_ascii(text).unwrap());
+    reply_to(
+        question,
+        ResponseCode::NoError,
+        targets.iter().map(record).collect(),
+    )
+}
+
+fn pointer(owner: &Name, ttl: u32, target: Name) -> Record {
+    Record::from_rdata(owner.clone(), ttl, RData::PTR(PTR(target)))
+}
+
+fn name_of(resolver: &Resolver, addr: &str) -> Result<String, DnsError> {
+    let addr = addr.parse().unwrap();
+    on_worker(resolver.name_of(addr)).map(|name| name.to_string())
+}
+
+#[test]
+fn an_address_has_a_name_that_is_kept() {
+    let server = FakeServer::start(|q| vec![names(q, 300, &["Web.Example.COM.", "b.example."])]);
+    let ours = resolver(options(&[&server]));
+    assert!(ours.known_name("192.0.2.7".parse().unwrap()).is_none());
+    for spelling in ["192.0.2.7", "::ffff:192.0.2.7"] {
+        assert_eq!(name_of(&ours, spelling).as_deref(), Ok("web.example.com"));
+    }
+    assert_eq!(
+        name_of(&ours, "2001:db8::1").as_deref(),
+        Ok("web.example.com")
+    );
+    let asked = server.asked.lock().unwrap().clone();
+    assert_eq!(asked[0], "7.2.0.192.in-addr.arpa. PTR");
+    assert!(
+        asked[1].ends_with(".8.b.d.0.1.0.0.2.ip6.arpa. PTR"),
+        "{asked:?}"
+    );
+    assert_eq!(asked.len(), 2);
+    ours.clear();
+    assert!(ours.known_name("192.0.2.7".parse().unwrap()).is_none());
+}
+
+#[test]
+fn an_address_without_a_name_is_kept_too() {
+    for (code, error) in [
+        (ResponseCode::NXDomain, DnsError::NotFound),
+        (ResponseCode::NoError, DnsError::NoAddress),
+        (ResponseCode::ServFail, DnsError::ServerFailed),
+    ] {
+        let server = FakeServer::start(move |q| vec![reply_to(q, code, Vec::new())]);
+        let ours = resolver(options(&[&server]));
+        assert_eq!(name_of(&ours, "192.0.2.7"), Err(error));
+        let asked = server.asked();
+        assert_eq!(name_of(&ours, "192.0.2.7"), Err(error));
+        assert_eq!(server.asked(), asked, "{code}");
+    }
+}
+
+#[test]
+fn the_hosts_file_names_addresses_first() {
+    let server = FakeServer::start(|q| vec![names(q, 300, &["dns.example."])]);
+    let dir = tempfile::tempdir().unwrap();
+    let hosts = dir.path().join("hosts");
+    std::fs::write(&hosts, "192.0.2.7 Here.example web\n").unwrap();
+    let ours = resolver(Options {
+        hosts_file: Some(hosts),
+        ..options(&[&server])
+    });
+    assert_eq!(name_of(&ours, "192.0.2.7").as_deref(), Ok("here.example"));
+    assert_eq!(name_of(&ours, "192.0.2.8").as_deref(), Ok("dns.example"));
+    assert_eq!(server.asked(), 1);
+}
+
+#[test]
+fn what_is_no_host_name_is_no_name() {
+    let server = FakeServer::start(|q| {
+        let owner = q.queries[0].name();
+        let odd = Name::from_labels([&b"a b\nc"[..], b"example"]).unwrap();
+        vec![reply_to(
+            q,
+            ResponseCode::NoError,
+            vec![pointer(owner, 300, odd)],
+        )]
+    });
+    assert_eq!(
+        name_of(&resolver(options(&[&server])), "192.0.2.7"),
+        Err(DnsError::NoAddress)
+    );
+}
+
+#[test]
+fn aliases_of_addresses_are_followed_and_strangers_are_not() {
+    let server = FakeServer::start(|q| {
+        let owner = q.queries[0].name().clone();
+        let subnet = Name::from_ascii("7.0-25.2.0.192.in-addr.arpa.").unwrap();
+        let stranger = Name::from_ascii("9.2.0.192.in-addr.arpa.").unwrap();
+        let named = |owner: &Name, text: &str| pointer(owner, 300, Name::from_ascii(text).unwrap());
+        let records = vec![
+            named(&stranger, "stranger.example."),
+            alias(&owner, "7.0-25.2.0.192.in-addr.arpa."),
+            named(&subnet, "right.example."),
+        ];
+        vec![reply_to(q, ResponseCode::NoError, records)]
+    });
+    assert_eq!(
+        name_of(&resolver(options(&[&server])), "192.0.2.7").as_deref(),
+        Ok("right.example")
+    );
 }

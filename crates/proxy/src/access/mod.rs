@@ -1,8 +1,10 @@
 //! Who may do what. Asks the access lists, learns the facts that they ask for, and grants the
 //! [`Permit`] without which nothing is sent anywhere.
 
+mod indirect;
 mod login;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use rules::{Answer, Facts, List, Question, ReplyFacts, Rule};
@@ -14,6 +16,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::flow::{Admitted, Permit, Received};
 use crate::record::Record;
 
+pub(crate) use indirect::follow;
 pub use login::Challenge;
 pub(crate) use login::{ConnectionLogin, Logins, add_fields as add_login_fields};
 
@@ -35,6 +38,7 @@ pub(crate) fn facts<'f>(received: &Received<'f>) -> Facts<'f> {
         received.learnt,
         received.now.unix_secs(),
     );
+    facts.client = client(received);
     facts.luck = received.now.mono_ns.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     facts
 }
@@ -174,13 +178,34 @@ pub(crate) async fn answer(
             let found = cx.resolve(received.target.host()).await;
             learnt.learn_destination(found.unwrap_or_default());
         }
-        Question::DestinationName => learnt.learn_destination_name(""),
-        Question::ClientName => learnt.learn_client_name(""),
+        Question::DestinationName => {
+            let name = match received.target.host_ip() {
+                Some(addr) => cx.resolver.name_of(addr).await.ok(),
+                None => None,
+            };
+            learnt.learn_destination_name(name.as_deref().unwrap_or_default());
+        }
+        Question::ClientName => {
+            let name = cx.resolver.name_of(client(received)).await.ok();
+            learnt.learn_client_name(name.as_deref().unwrap_or_default());
+        }
+        Question::ClientConnections => {
+            let clients = cx.plan.clients.as_ref();
+            let open = clients.map_or(0, |clients| clients.connections(client(received)));
+            learnt.learn_client_connections(u32::try_from(open).unwrap_or(u32::MAX));
+        }
+        Question::UserAddresses => {
+            if let (Some(user), Some(table)) = (learnt.user(), &cx.plan.user_addresses) {
+                let count = table.count(user, client(received), received.now.mono_ns);
+                learnt.learn_user_addresses(count);
+            }
+        }
+        Question::ClientMac => {
+            let now_ns = received.now.mono_ns;
+            learnt.learn_client_mac(cx.plan.neighbours.mac_of(client(received), now_ns));
+        }
         Question::User => return login::learn_user(cx, received).await,
-        Question::ClientConnections
-        | Question::UserAddresses
-        | Question::ClientMac
-        | Question::External(_) => {}
+        Question::External(_) => {}
     }
     Ok(())
 }
@@ -196,11 +221,19 @@ fn deny(cx: &Context, list: List, received: &Received<'_>, rule: Option<&Rule>) 
     }
 }
 
-fn describe(cx: &Context, list: List, rule: Option<&Rule>) -> Option<Arc<str>> {
+/// The client as rules see it.
+pub(crate) fn client(received: &Received<'_>) -> IpAddr {
+    let indirect = received.learnt.indirect_client();
+    indirect.unwrap_or_else(|| received.connection.client.ip())
+}
+
+/// The words for a rule that denied, if one did.
+pub(crate) fn describe(cx: &Context, list: List, rule: Option<&Rule>) -> Option<Arc<str>> {
     let directive = match list {
         List::HttpAccess => "http_access",
         List::HttpReplyAccess => "http_reply_access",
         List::MissAccess => "miss_access",
+        List::PrivateDestination => "private_destination_access",
         _ => "",
     };
     rule.map(|rule| cx.rule_text(directive, rule))

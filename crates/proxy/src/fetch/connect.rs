@@ -1,17 +1,18 @@
 //! A connection to a hop: an idle one from the pool, or a new one.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use net::dial::{DialFailure, DialOptions};
 use net::stream::Stream;
-use wire::target::Target;
+use smallvec::SmallVec;
 
 use crate::access;
 use crate::context::{Context, OpenHop};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind, Side};
 use crate::flow::Received;
 use crate::hops::Hop;
-use crate::record::{HopName, Record};
+use crate::record::{Hierarchy, HopName, Record, ResultTag};
 
 /// A connection that is ours for one exchange.
 #[derive(Debug)]
@@ -35,19 +36,26 @@ pub(crate) async fn connect(
     record: &mut Record,
 ) -> Result<Link, Failure> {
     record.went(hop.hierarchy, HopName::None);
-    let target = asked.map(|received| received.target);
-    let addresses = match addresses(cx, hop, target).await {
+    let addresses = match addresses(cx, hop, asked).await {
         Ok(addresses) => addresses,
+        Err(failure) if failure.side == Side::Client => {
+            record.went(Hierarchy::None, HopName::None);
+            record.tag(ResultTag::Denied);
+            return Err(failure);
+        }
         Err(failure) => {
             record.went(hop.hierarchy, hop.name());
             return Err(failure);
         }
     };
     let peer = hop.peer.as_ref().map(|peer| peer.open_one());
+    let marking = &cx.plan.marking;
+    let marks = marking.of_hop(cx, asked);
     if !fresh_only {
         for address in addresses.iter() {
             if let Some(pooled) = cx.pool.take(address) {
                 let (stream, permit) = pooled.into_parts();
+                marking.hop(&stream, marks);
                 record.went(hop.hierarchy, HopName::Ip(address.ip()));
                 return Ok(Link {
                     stream,
@@ -81,12 +89,14 @@ pub(crate) async fn connect(
             IpAddr::V6(ip) => Some(ip),
             IpAddr::V4(_) => None,
         }),
+        marks: marks.unwrap_or_default(),
     };
     match net::dial::connect(&addresses, &options, &cx.cells).await {
         Ok(dialed) => {
             for address in &dialed.failed {
                 cx.resolver.mark_bad(address.ip());
             }
+            marking.hop(&dialed.stream, marks);
             let address = dialed.stream.peer_addr();
             record.went(hop.hierarchy, HopName::Ip(address.ip()));
             let permit = cx
@@ -121,24 +131,48 @@ pub(crate) async fn connect(
 async fn addresses(
     cx: &Context,
     hop: &Hop,
-    target: Option<&Target>,
-) -> Result<smallvec::SmallVec<[SocketAddr; 4]>, Failure> {
-    let (host, port, literal) = match (&hop.peer, target) {
-        (Some(peer), _) => {
-            let host = peer.config.host.as_str();
-            (host, peer.config.http_port, host.parse().ok())
-        }
-        (None, Some(target)) => (target.host(), target.port(), target.host_ip()),
-        (None, None) => return Err(Failure::hop(FailureKind::CannotForward, "no target")),
+    asked: Option<&Received<'_>>,
+) -> Result<SmallVec<[SocketAddr; 4]>, Failure> {
+    let Some(peer) = &hop.peer else {
+        let received =
+            asked.ok_or_else(|| Failure::hop(FailureKind::CannotForward, "no target"))?;
+        return origin_addresses(cx, received).await;
     };
-    if let Some(ip) = literal {
-        return Ok([SocketAddr::new(ip, port)].into_iter().collect());
+    let (host, port) = (peer.config.host.as_str(), peer.config.http_port);
+    match host.parse() {
+        Ok(ip) => Ok([SocketAddr::new(ip, port)].into_iter().collect()),
+        Err(_) => Ok(with_port(&resolve(cx, host).await?, port)),
     }
-    let found = cx
-        .resolve(host)
-        .await
-        .map_err(|error| Failure::hop(FailureKind::DnsFail, error.to_string()))?;
-    Ok(found.iter().map(|ip| SocketAddr::new(*ip, port)).collect())
+}
+
+/// The addresses of the origin that the URL names. What rules have judged is what is connected to: a
+/// name server that says something else by now isn't asked.
+async fn origin_addresses(
+    cx: &Context,
+    received: &Received<'_>,
+) -> Result<SmallVec<[SocketAddr; 4]>, Failure> {
+    let target = received.target;
+    if let Some(ip) = target.host_ip() {
+        return Ok([SocketAddr::new(ip, target.port())].into_iter().collect());
+    }
+    let judged = received.learnt.destination().unwrap_or_default();
+    let mut addresses = if judged.is_empty() {
+        with_port(&resolve(cx, target.host()).await?, target.port())
+    } else {
+        with_port(judged, target.port())
+    };
+    cx.plan.guard.admit(cx, received, &mut addresses)?;
+    Ok(addresses)
+}
+
+async fn resolve(cx: &Context, host: &str) -> Result<Arc<[IpAddr]>, Failure> {
+    let found = cx.resolve(host).await;
+    found.map_err(|error| Failure::hop(FailureKind::DnsFail, error.to_string()))
+}
+
+fn with_port(addresses: &[IpAddr], port: u16) -> SmallVec<[SocketAddr; 4]> {
+    let with_port = |ip: &IpAddr| SocketAddr::new(*ip, port);
+    addresses.iter().map(with_port).collect()
 }
 
 /// Our own address toward hops of a family (`tcp_outgoing_address`).

@@ -2,6 +2,7 @@
 //! reads the response.
 
 mod connect;
+mod guard;
 mod login;
 mod origin;
 mod request;
@@ -22,6 +23,7 @@ use crate::listen::client::{ClientIn, ClientOut};
 use crate::record::{Hierarchy, Record};
 
 pub(crate) use connect::{Link, connect};
+pub(crate) use guard::Guard;
 pub(crate) use origin::{
     Answer, Exchange, OriginBody, Piece, Sending, Switched, UploadError, Wire,
 };

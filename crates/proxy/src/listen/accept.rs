@@ -3,16 +3,19 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use net::listener::accept::{Acceptor, Pressure};
 use net::stream::Stream;
+use stats::Counter;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::access::ConnectionLogin;
+use crate::clients::Visit;
+use crate::context::Context;
 use crate::flow::Connection;
 use crate::listen::http1::serve_connection;
 use crate::plan::{Plan, PortPlan};
@@ -159,11 +162,15 @@ async fn run(
 }
 
 fn begin(worker: &Rc<Worker>, stream: Stream, port: Rc<PortPlan>) {
+    let Ok(visit) = enter(&worker.context(), stream.peer_addr()) else {
+        return;
+    };
     let connection = Connection {
         login: ConnectionLogin::default(),
         client: stream.peer_addr(),
         local: stream.local_addr(),
         port,
+        visit,
     };
     // Counted before its task first runs: a worker that ends waits for it.
     let open = worker.count_connection();
@@ -173,4 +180,25 @@ fn begin(worker: &Rc<Worker>, stream: Stream, port: Rc<PortPlan>) {
         connection,
         open,
     ));
+}
+
+/// A client has as many connections as it may have (`client_ip_max_connections`).
+struct TooMany;
+
+/// Enters the connection among those of its client, where these are counted.
+fn enter(cx: &Context, client: SocketAddr) -> Result<Option<Visit>, TooMany> {
+    let Some(clients) = &cx.plan.clients else {
+        return Ok(None);
+    };
+    let limit = cx.plan.config.client_ip_max_connections;
+    let now_ns = cx.clock.now().mono_ns;
+    let visit = clients.enter(client.ip(), limit, now_ns);
+    if visit.is_none() {
+        cx.cells.count(Counter::LimitClientConnections);
+        if clients.may_complain(now_ns) {
+            let (client, limit) = (client.ip(), limit.unwrap_or_default());
+            tracing::warn!("{client} attempting more than {limit} connections.");
+        }
+    }
+    visit.map(Some).ok_or(TooMany)
 }

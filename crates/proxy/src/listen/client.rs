@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use net::deadline::Deadline;
 use net::half::{ReadHalf, WriteHalf};
+use net::mark::Marks;
 use store::FileSlice;
 use wire::http1::{BadBody, BodyDecoder, Framing, Limits, Step};
 
@@ -215,6 +216,11 @@ impl ClientOut {
             deadline,
             buf: Vec::new(),
         }
+    }
+
+    /// Marks the packets that are sent from now on.
+    pub(crate) fn set_marks(&self, marks: Marks) -> io::Result<()> {
+        self.write.set_marks(marks)
     }
 
     /// Writes what is in `buf`.

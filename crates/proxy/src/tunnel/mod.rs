@@ -8,7 +8,7 @@ use net::half::split;
 use wire::http1::{ResponseHead, write_status_line};
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind, Side};
+use crate::failure::{Failure, FailureKind, Retry, Side};
 use crate::fetch::{Fetched, Link, Upgraded, connect as connect_hop, send_to};
 use crate::flow::Admitted;
 use crate::hops::Hop;
@@ -40,7 +40,9 @@ pub(crate) async fn connect(
         };
         match opened {
             Ok(()) => return Ok(()),
-            Err(failure) if record.status == 0 => last = Some(failure),
+            Err(failure) if record.status == 0 && failure.retry != Retry::Never => {
+                last = Some(failure);
+            }
             Err(failure) => return Err(failure),
         }
     }

@@ -315,7 +315,7 @@ fn any_line(lines: &[Box<[Term]>], acls: &Acls, facts: &Facts<'_>, memo: &mut Me
 
 /// `dst`: any address of the target's host is in the set; with `-n` only an address in the URL counts.
 fn destination(set: &AddressSet, lookup: bool, facts: &Facts<'_>) -> Verdict {
-    if let Some(ip) = facts.target.host_ip() {
+    if let Some(ip) = facts.connecting_to.or_else(|| facts.target.host_ip()) {
         return Verdict::of(set.contains(ip));
     }
     match facts.learnt.destination() {
