@@ -47,6 +47,8 @@ pub struct Facts<'a> {
     pub reply: Option<ReplyFacts<'a>>,
     /// The hop; `None` before one is chosen.
     pub hop: Option<HopFacts<'a>>,
+    /// Name of the error page that the reply is, e.g. `ERR_ACCESS_DENIED`; `None` when it is none.
+    pub error: Option<&'a str>,
     /// What had to be asked for.
     pub learnt: &'a Learnt,
     /// Unix time in seconds.
@@ -75,6 +77,7 @@ impl<'a> Facts<'a> {
             request,
             reply: None,
             hop: None,
+            error: None,
             learnt,
             now,
             luck: 0,
