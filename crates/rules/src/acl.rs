@@ -7,10 +7,12 @@ pub mod domain;
 pub mod ere;
 pub(crate) mod findings;
 mod literal;
+pub mod note;
 pub mod number;
 pub mod pattern;
 pub mod test;
 pub mod time;
+pub mod user;
 mod words;
 
 pub use compile::Environment;

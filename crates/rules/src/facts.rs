@@ -49,6 +49,8 @@ pub struct Facts<'a> {
     pub hop: Option<HopFacts<'a>>,
     /// The address that is about to be connected to: `dst` ACLs go by it alone. `None` before.
     pub connecting_to: Option<IpAddr>,
+    /// Name of the error page that the reply is, e.g. `ERR_ACCESS_DENIED`; `None` when it is none.
+    pub error: Option<&'a str>,
     /// What had to be asked for.
     pub learnt: &'a Learnt,
     /// Unix time in seconds.
@@ -78,6 +80,7 @@ impl<'a> Facts<'a> {
             reply: None,
             hop: None,
             connecting_to: None,
+            error: None,
             learnt,
             now,
             luck: 0,

@@ -22,11 +22,26 @@ struct Facts {
     client_connections: Cell<Option<u32>>,
     user_addresses: Cell<Option<u32>>,
     client_mac: Cell<Option<Option<[u8; 6]>>>,
-    externals: RefCell<SmallVec<[(u32, bool); 4]>>,
+    forgets_user_addresses: Cell<bool>,
+    externals: RefCell<SmallVec<[Asked; 4]>>,
     notes: RefCell<Notes>,
+    client_notes: RefCell<Option<Notes>>,
+    /// Indices of the ACLs that have annotated.
+    annotated: RefCell<SmallVec<[u32; 4]>>,
 }
 
+/// Index of an `external` ACL, and what its helper said; `None`: it was asked in vain.
+type Asked = (u32, Option<bool>);
+
 impl Learnt {
+    /// For a transaction on a connection that `annotate_client` has annotated before.
+    pub fn with_client_notes(notes: &Notes) -> Self {
+        let learnt = Self::default();
+        learnt.note(|own| own.clone_from(notes));
+        learnt.facts().client_notes.replace(Some(notes.clone()));
+        learnt
+    }
+
     fn facts(&self) -> &Facts {
         self.0.get_or_init(Box::default)
     }
@@ -112,6 +127,17 @@ impl Learnt {
         self.facts().user_addresses.set(Some(count));
     }
 
+    /// The user came from too many addresses, and the limit isn't strict: the count begins anew (`max_user_ip`
+    /// without `-s`).
+    pub fn forgets_user_addresses(&self) -> bool {
+        let facts = self.0.get();
+        facts.is_some_and(|facts| facts.forgets_user_addresses.get())
+    }
+
+    pub(crate) fn forget_user_addresses(&self) {
+        self.facts().forgets_user_addresses.set(true);
+    }
+
     /// The client's hardware address: `None` is not asked yet, `Some(None)` is asked in vain.
     pub fn client_mac(&self) -> Option<Option<[u8; 6]>> {
         self.0.get()?.client_mac.get()
@@ -124,6 +150,15 @@ impl Learnt {
 
     /// What the helper said of the `external` ACL with this index: `None` is not asked yet.
     pub fn external(&self, acl: u32) -> Option<bool> {
+        self.asked_external(acl).flatten()
+    }
+
+    /// Was the helper asked in vain?
+    pub fn is_external_unknown(&self, acl: u32) -> bool {
+        self.asked_external(acl) == Some(None)
+    }
+
+    fn asked_external(&self, acl: u32) -> Option<Option<bool>> {
         let externals = self.0.get()?.externals.borrow();
         let found = externals.iter().find(|(known, _)| *known == acl);
         found.map(|(_, matches)| *matches)
@@ -131,12 +166,38 @@ impl Learnt {
 
     /// Notes it.
     pub fn learn_external(&self, acl: u32, matches: bool) {
-        self.facts().externals.borrow_mut().push((acl, matches));
+        let mut externals = self.facts().externals.borrow_mut();
+        externals.push((acl, Some(matches)));
+    }
+
+    /// Notes that it can't be found out.
+    pub fn fail_external(&self, acl: u32) {
+        self.facts().externals.borrow_mut().push((acl, None));
     }
 
     /// What ACLs and helpers have noted so far.
     pub fn notes<T>(&self, read: impl FnOnce(&Notes) -> T) -> Option<T> {
         Some(read(&self.0.get()?.notes.borrow()))
+    }
+
+    /// What `annotate_client` has noted, to be kept with the connection; `None` when nothing.
+    pub fn client_notes(&self) -> Option<Notes> {
+        self.0.get()?.client_notes.borrow().clone()
+    }
+
+    /// Lets the ACL with this index annotate the transaction, and its connection if `client`. It does so once, though
+    /// it may be asked again: a list is checked anew for each fact that is learnt.
+    pub(crate) fn annotate(&self, acl: u32, client: bool, mut change: impl FnMut(&mut Notes)) {
+        let facts = self.facts();
+        let mut annotated = facts.annotated.borrow_mut();
+        if annotated.contains(&acl) {
+            return;
+        }
+        annotated.push(acl);
+        change(&mut facts.notes.borrow_mut());
+        if client {
+            change(facts.client_notes.borrow_mut().get_or_insert_default());
+        }
     }
 
     /// Adds to the notes, or changes them.
@@ -159,6 +220,15 @@ impl Notes {
     pub fn set(&mut self, name: &str, value: &str) {
         self.remove(name);
         self.add(name, value);
+    }
+
+    /// Puts a value behind the latest of the name, with a delimiter between; adds it when there is none.
+    pub fn append(&mut self, name: &str, value: &str, delimiter: char) {
+        let latest = self.0.iter_mut().rev().find(|(known, _)| **known == *name);
+        match latest {
+            Some((_, known)) => *known = format!("{known}{delimiter}{value}").into(),
+            None => self.add(name, value),
+        }
     }
 
     /// Takes all values of the name away.
@@ -197,6 +267,12 @@ mod tests {
         assert_eq!(learnt.destination(), Some([].as_slice()));
         learnt.learn_external(3, true);
         assert_eq!((learnt.external(3), learnt.external(4)), (Some(true), None));
+        learnt.fail_external(5);
+        assert_eq!(
+            (learnt.external(5), learnt.is_external_unknown(5)),
+            (None, true)
+        );
+        assert!(!learnt.is_external_unknown(3) && !learnt.is_external_unknown(4));
         assert_eq!(learnt.client_name(), None);
     }
 
@@ -210,5 +286,11 @@ mod tests {
         notes.set("group", "c");
         assert_eq!(notes.last("group"), Some("c"));
         assert_eq!(notes.iter().count(), 2);
+        notes.append("group", "d", ':');
+        notes.append("new", "e", ':');
+        assert_eq!(
+            (notes.last("group"), notes.last("new")),
+            (Some("c:d"), Some("e"))
+        );
     }
 }

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use config::{Config, Problem, Problems, SizeRule};
 use wire::Fields;
 
-use crate::access::{AccessList, Answer, Pick};
+use crate::access::{AccessList, Answer, Pick, Rule};
+use crate::acl::test::Test;
 use crate::acl::{Acls, Environment, compile};
 use crate::caching::CachingRules;
 use crate::facts::Facts;
@@ -23,7 +24,6 @@ pub struct Rules {
     range_offset: Box<[Pick<Option<u64>>]>,
     reply_body_max: Box<[Pick<Option<u64>>]>,
     outgoing: Box<[Pick<IpAddr>]>,
-    notes: Box<[Pick<usize>]>,
     upgrade: UpgradeRules,
     /// What packets carry.
     pub marks: MarkRules,
@@ -60,9 +60,6 @@ impl Rules {
         let outgoing = config.tcp_outgoing_address.iter();
         let outgoing = outgoing.map(|line| (&*line.acls, &line.place, line.addr));
         let outgoing = Pick::compile_all("tcp_outgoing_address", outgoing, &acls, &mut problems);
-        let notes = config.note.iter().zip(0..);
-        let notes = notes.map(|(line, number)| (&*line.acls, &line.place, number));
-        let notes = Pick::compile_all("note", notes, &acls, &mut problems);
         let request_fields = HeaderRules::compile_request(config, &acls, &mut problems);
         let reply_fields = HeaderRules::compile_reply(config, &acls, &mut problems);
         let upgrade =
@@ -80,7 +77,6 @@ impl Rules {
             range_offset,
             reply_body_max,
             outgoing,
-            notes,
             upgrade,
             marks,
             request_fields,
@@ -106,6 +102,23 @@ impl Rules {
         &self.acls
     }
 
+    /// Class and words of the `external` ACL with this index.
+    pub fn external(&self, acl: u32) -> Option<(&str, &[Box<str>])> {
+        self.acls.external(acl)
+    }
+
+    /// Does a denial by this rule ask the client to log in, perhaps as another user? So it is when the last ACL is about
+    /// the user; `needs_user` says it of classes of external ACLs.
+    pub fn asks_login(&self, rule: &Rule, needs_user: impl Fn(&str) -> bool) -> bool {
+        let last = rule.last_acl().and_then(|name| self.acls.find(name));
+        let last = last.and_then(|acl| self.acls.get(acl));
+        match last.map(|acl| &acl.test) {
+            Some(Test::User(_) | Test::UserRegex(_) | Test::UserAddresses { .. }) => true,
+            Some(Test::External { class, .. }) => needs_user(class),
+            _ => false,
+        }
+    }
+
     /// How far a Range may start and the whole still be fetched: bytes, or `None` for no limit. No line: 0.
     pub fn range_offset_limit(&self, facts: &Facts<'_>) -> Option<u64> {
         let found = self
@@ -120,13 +133,6 @@ impl Rules {
         let mut picks = self.reply_body_max.iter();
         let found = picks.find(|pick| pick.applies(&self.acls, facts));
         found.and_then(|pick| pick.value)
-    }
-
-    /// The `note` lines that apply, by their index in `Config::note`.
-    pub fn notes(&self, facts: &Facts<'_>) -> impl Iterator<Item = usize> {
-        let picks = self.notes.iter();
-        let applying = picks.filter(move |pick| pick.applies(&self.acls, facts));
-        applying.map(|pick| pick.value)
     }
 
     /// May the connection be switched to what the request's Upgrade offers?

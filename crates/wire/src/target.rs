@@ -227,6 +227,15 @@ impl Target {
         self.url.get(self.authority.clone()).unwrap_or_default()
     }
 
+    /// `user:password` before the host, as written; mostly empty.
+    pub fn user_info(&self) -> &[u8] {
+        let start = self.scheme_bytes + b"://".len();
+        let before = self.url.get(start..self.authority.start);
+        before
+            .and_then(|text| text.strip_suffix(b"@"))
+            .unwrap_or_default()
+    }
+
     /// Nothing set?
     pub fn is_empty(&self) -> bool {
         self.url.is_empty()

@@ -40,7 +40,6 @@ impl Default for Config {
             always_direct: Vec::new(),
             never_direct: Vec::new(),
             collapsed_forwarding_access: Vec::new(),
-            note: Vec::new(),
             broken_posts: Vec::new(),
             force_request_body_continuation: Vec::new(),
             server_pconn_for_nonretriable: Vec::new(),

@@ -88,8 +88,6 @@ pub struct Config {
     pub never_direct: Vec<AccessRule>,
     /// May this request share a fetch?
     pub collapsed_forwarding_access: Vec<AccessRule>,
-    /// What is noted of transactions for logs and helpers.
-    pub note: Vec<HeaderAdd>,
     /// Does a request with content get two bytes more behind it?
     pub broken_posts: Vec<AccessRule>,
     /// Is a client told to send its content before we know where to?

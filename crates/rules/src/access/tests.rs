@@ -164,7 +164,7 @@ fn an_answered_question_is_not_asked_again() {
 
 #[test]
 fn types_that_are_not_built_fall_against_the_client() {
-    let text = "acl users proxy_auth REQUIRED\nacl p port 80\n";
+    let text = "acl users snmp_community public\nacl p port 80\n";
     let with =
         |lines: &str, url: &str, expected: &str| check(&format!("{text}{lines}"), url, expected);
     with(
@@ -211,14 +211,14 @@ fn types_that_are_not_built_fall_against_the_client() {
 
 #[test]
 fn one_warning_is_given_per_type_that_is_not_built() {
-    let rules = rules("acl a proxy_auth REQUIRED\nacl b proxy_auth joe\nacl c maxconn 3\n");
+    let rules = rules("acl a src_as 1\nacl b src_as 2\nacl c client_connection_mark 3\n");
     let messages: Vec<_> = rules
         .warnings
         .iter()
         .map(|problem| problem.message.as_str())
         .collect();
     assert_eq!(messages.len(), 2, "{messages:?}");
-    assert!(messages[0].contains("'proxy_auth'") && messages[1].contains("'maxconn'"));
+    assert!(messages[0].contains("'src_as'") && messages[1].contains("'client_connection_mark'"));
 }
 
 #[test]

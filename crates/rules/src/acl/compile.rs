@@ -17,6 +17,8 @@ use super::pattern::{self, BadPattern, PatternSet, Patterns};
 use super::test::{Acl, Acls, FieldTest, MethodSet, Term, Test, field_of};
 use super::time::TimeSet;
 
+mod state;
+
 /// What compiling needs from outside: the crate does no I/O itself.
 #[derive(Clone, Copy)]
 pub struct Environment<'e> {
@@ -130,7 +132,30 @@ impl Maker<'_> {
             "random" => self.random(lines),
             "any-of" => Test::AnyOf(lines.iter().flat_map(|line| self.terms(line)).collect()),
             "all-of" => Test::AllOf(lines.iter().map(|line| self.terms(line).into()).collect()),
-            _ => self.not_yet(first),
+            "urllogin" => self.patterns(lines, Test::UrlLogin),
+            "proxy_auth" => Test::User(self.users(lines)),
+            "proxy_auth_regex" => self.patterns(lines, Test::UserRegex),
+            "ext_user" => Test::ExternalUser(self.users(lines)),
+            "ext_user_regex" => self.patterns(lines, Test::ExternalUserRegex),
+            "max_user_ip" => self.limit(lines, |most| {
+                let strict = lines
+                    .iter()
+                    .any(|line| line.flags.iter().any(|flag| flag == "-s"));
+                Test::UserAddresses { most, strict }
+            }),
+            "maxconn" => self.limit(lines, Test::Connections),
+            "arp" => Test::Mac(self.hardware(lines)),
+            "eui64" => Test::Eui64(self.hardware(lines)),
+            "external" => self.external(lines),
+            "tag" => Test::Tag(self.words(lines)),
+            "note" => self.notes(lines),
+            "urlgroup" => self.url_groups(lines),
+            "annotate_transaction" => self.annotations(lines, false),
+            "annotate_client" => self.annotations(lines, true),
+            "squid_error" => self.errors(lines),
+            _ => self
+                .constant(kind, lines)
+                .unwrap_or_else(|| self.not_yet(first)),
         }
     }
 

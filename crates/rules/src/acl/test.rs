@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use http::Method;
 use jiff::tz::TimeZone;
 use memchr::memchr;
@@ -12,10 +12,13 @@ use wire::{FieldId, Fields};
 
 use super::address::AddressSet;
 use super::domain::DomainSet;
+use super::note::{Annotation, NoteTest};
 use super::number::{PortSet, StatusSet};
 use super::pattern::PatternSet;
 use super::time::TimeSet;
+use super::user::{UserSet, eui64};
 use crate::facts::{Facts, Question};
+use crate::learnt::Notes;
 
 /// What an ACL says of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +92,24 @@ impl Acls {
             self.by_name.insert(acl.name.clone(), index);
         }
         self.list.push(acl);
+    }
+
+    /// The ACL with this index.
+    pub(crate) fn get(&self, acl: u32) -> Option<&Acl> {
+        self.list.get(acl as usize)
+    }
+
+    /// Name of the ACL with this index.
+    pub fn name(&self, acl: u32) -> Option<&str> {
+        self.list.get(acl as usize).map(|acl| &*acl.name)
+    }
+
+    /// Class and words of the `external` ACL with this index.
+    pub(crate) fn external(&self, acl: u32) -> Option<(&str, &[Box<str>])> {
+        match &self.list.get(acl as usize)?.test {
+            Test::External { class, args } => Some((class, args)),
+            _ => None,
+        }
     }
 
     pub(crate) fn test(&self, term: Term) -> Option<&Test> {
@@ -205,6 +226,37 @@ pub(crate) enum Test {
     PeerName(Box<[Box<str>]>),
     PeerNameRegex(PatternSet),
     HierCode(Box<[Box<str>]>),
+    User(UserSet),
+    UserRegex(PatternSet),
+    /// `ext_user`: whom an external ACL named.
+    ExternalUser(UserSet),
+    ExternalUserRegex(PatternSet),
+    /// `tag`: what an external ACL said.
+    Tag(Box<[Box<str>]>),
+    External {
+        class: Box<str>,
+        args: Box<[Box<str>]>,
+    },
+    Note(Box<[NoteTest]>),
+    /// Always matches; notes something of the transaction, or of the client's connection too.
+    Annotate {
+        notes: Box<[Annotation]>,
+        client: bool,
+    },
+    /// The client's address has more connections.
+    Connections(u32),
+    /// The user logs in from more addresses; unless it is strict, a match begins the count anew.
+    UserAddresses {
+        most: u32,
+        strict: bool,
+    },
+    Mac(HashSet<[u8; 6]>),
+    Eui64(HashSet<[u8; 8]>),
+    UrlLogin(PatternSet),
+    /// Names of error pages.
+    Error(Box<[Box<str>]>),
+    /// `has response`
+    HasReply,
     /// Matches when the luck of the transaction lies below.
     Random(u64),
     AnyOf(Box<[Term]>),
@@ -228,6 +280,8 @@ impl Test {
                 | Self::UrlPathRegex(_)
                 | Self::RequestField(_)
                 | Self::ReplyField(_)
+                | Self::UserRegex(_)
+                | Self::ExternalUserRegex(_)
                 | Self::Time { .. }
                 | Self::AnyOf(_)
                 | Self::AllOf(_)
@@ -286,9 +340,42 @@ impl Test {
                 .hop
                 .and_then(|hop| hop.peer)
                 .is_some_and(|peer| set.is_match(peer.as_bytes())),
-            Self::HierCode(names) => facts
-                .hop
-                .is_some_and(|hop| names.iter().any(|name| name.eq_ignore_ascii_case(hop.code))),
+            Self::HierCode(names) => {
+                let code = facts.hop.map_or("HIER_NONE", |hop| hop.code);
+                names.iter().any(|name| name.eq_ignore_ascii_case(code))
+            }
+            Self::User(set) => return user(facts, |user| set.contains(user)),
+            Self::UserRegex(set) => return user(facts, |user| set.is_match(user.as_bytes())),
+            Self::ExternalUser(set) => noted(facts, EXTERNAL_USER, |user| set.contains(user)),
+            Self::ExternalUserRegex(set) => {
+                noted(facts, EXTERNAL_USER, |user| set.is_match(user.as_bytes()))
+            }
+            Self::Tag(tags) => noted(facts, "tag", |tag| tags.iter().any(|known| **known == *tag)),
+            Self::External { .. } => return external(index, facts),
+            Self::Note(tests) => tests.iter().any(|test| test.matches(facts.learnt)),
+            Self::Annotate { notes, client } => {
+                let make = |own: &mut Notes| notes.iter().for_each(|note| note.make(own));
+                facts.learnt.annotate(index, *client, make);
+                true
+            }
+            Self::Connections(most) => match facts.learnt.client_connections() {
+                None => return Verdict::Ask(Question::ClientConnections),
+                Some(count) => count > *most,
+            },
+            Self::UserAddresses { most, strict } => return user_addresses(*most, *strict, facts),
+            Self::Mac(set) => match facts.learnt.client_mac() {
+                None => return Verdict::Ask(Question::ClientMac),
+                Some(mac) => mac.is_some_and(|mac| set.contains(&mac)),
+            },
+            Self::Eui64(set) => eui64(facts.client).is_some_and(|eui| set.contains(&eui)),
+            Self::UrlLogin(set) => {
+                let login = target.user_info();
+                !login.is_empty() && decoded(login, |text| set.is_match(text))
+            }
+            Self::Error(names) => facts
+                .error
+                .is_some_and(|error| names.iter().any(|name| **name == *error)),
+            Self::HasReply => facts.reply.is_some(),
             Self::Random(below) => spread(facts.luck ^ u64::from(index)) < *below,
             Self::AnyOf(terms) => return acls.check_any(terms, facts, memo),
             Self::AllOf(lines) => return any_line(lines, acls, facts, memo),
@@ -345,6 +432,45 @@ fn named_client(facts: &Facts<'_>, matches: impl Fn(&str) -> bool) -> Verdict {
         None => Verdict::Ask(Question::ClientName),
         Some("") => Verdict::of(matches(NO_NAME)),
         Some(name) => Verdict::of(matches(name)),
+    }
+}
+
+/// The annotation in which an external ACL names the user.
+const EXTERNAL_USER: &str = "user";
+
+/// The latest annotation of the name; without one nothing matches.
+fn noted(facts: &Facts<'_>, name: &str, matches: impl Fn(&str) -> bool) -> bool {
+    let found = facts
+        .learnt
+        .notes(|notes| notes.last(name).is_some_and(matches));
+    found.unwrap_or(false)
+}
+
+fn user(facts: &Facts<'_>, matches: impl Fn(&str) -> bool) -> Verdict {
+    match facts.learnt.user() {
+        None => Verdict::Ask(Question::User),
+        Some(user) => Verdict::of(matches(user)),
+    }
+}
+
+fn external(index: u32, facts: &Facts<'_>) -> Verdict {
+    match facts.learnt.external(index) {
+        Some(matches) => Verdict::of(matches),
+        None if facts.learnt.is_external_unknown(index) => Verdict::Unknown,
+        None => Verdict::Ask(Question::External(index)),
+    }
+}
+
+fn user_addresses(most: u32, strict: bool, facts: &Facts<'_>) -> Verdict {
+    match (facts.learnt.user(), facts.learnt.user_addresses()) {
+        (None, _) => Verdict::Ask(Question::User),
+        (Some(_), None) => Verdict::Ask(Question::UserAddresses),
+        (Some(_), Some(count)) => {
+            if count > most && !strict {
+                facts.learnt.forget_user_addresses();
+            }
+            Verdict::of(count > most)
+        }
     }
 }
 
