@@ -11,7 +11,7 @@ mod readers;
 mod text;
 
 pub use event::{Event, Options};
-pub use model::{access, cache, helper, list_file, log, peer, port, values};
+pub use model::{access, cache, helper, list_file, log, peer, port, rewrite, values};
 
 pub use model::access::{
     AccessRule, AclLine, AclRef, DenyInfo, HeaderAccess, HeaderAdd, HeaderReplace, OutgoingAddress,
