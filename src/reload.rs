@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use config::{Config, Problems};
+use proxy::helpers::Helpers;
 use proxy::plan::Plan;
 
 use crate::serve::Running;
@@ -45,7 +46,7 @@ fn take_effect(running: &mut Running) -> anyhow::Result<()> {
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
-    let plan = work_out(config, &before.plan)?;
+    let plan = work_out(config, &running.crew.shared().helpers, &before.plan)?;
     let old = &before.plan.config;
     let log = if access_log::alike(&plan.config, old) {
         before.log.clone()
@@ -87,8 +88,8 @@ fn take_effect(running: &mut Running) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn work_out(config: Config, before: &Plan) -> Result<Plan, Problems> {
-    let plan = supports::plan(config, Some(before))?;
+fn work_out(config: Config, helpers: &Helpers, before: &Plan) -> Result<Plan, Problems> {
+    let plan = supports::plan(config, helpers, Some(before))?;
     for warning in &plan.rules.warnings {
         tracing::warn!("{warning}");
     }

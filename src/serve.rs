@@ -32,6 +32,8 @@ use crate::{access_log, console, daemon, limits, notify, privileges, reload, sup
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the last log lines may take.
 const LOG_PATIENCE: Duration = Duration::from_secs(2);
+/// How long helper programs may take to end.
+const HELPER_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Starts the proxy, in the foreground or as a daemon.
 pub(crate) fn run(called: &str, args: &Args) -> anyhow::Result<ExitCode> {
@@ -80,14 +82,14 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
     cache_log.install()?;
     announce(&config, args, &complaints);
     let log = access_log::open(&config)?;
-    let plan = match supports::plan(config, None) {
+    let shared = supports::open(&config, files);
+    let plan = match supports::plan(config, &shared.helpers, None) {
         Ok(plan) => Arc::new(plan),
         Err(problems) => return Ok(configuration::refuse(&problems)),
     };
     for warning in &plan.rules.warnings {
         tracing::warn!("{warning}");
     }
-    let shared = supports::open(&plan.config, files);
     let setting = Setting {
         resolver: supports::resolver(&plan.config, &shared)?,
         sockets: opened.ports.sockets(),
@@ -111,6 +113,7 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
         daemon::tell_ready().context("cannot leave the terminal")?;
     }
     let outcome = running.watch(&mut signals).await;
+    running.crew.shared().helpers.stop(HELPER_PATIENCE);
     running.close_logs();
     drop(pid_file);
     outcome?;
@@ -206,6 +209,7 @@ impl Running {
         self.crew.orders().log.rotate();
         self.cache_log.rotate();
         self.retired_logs.retain(RetiredLog::reopen);
+        self.crew.shared().helpers.restart();
     }
 
     fn close_logs(&self) {

@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use net::clock::Clock;
 use net::dns::{self, Resolver};
 use proxy::flow::Store;
+use proxy::helpers::Helpers;
 use proxy::plan::Plan;
 use stats::Registry;
 
@@ -20,13 +21,15 @@ const DNS_PORT: u16 = 53;
 
 /// Makes everything that workers share.
 pub(crate) fn open(config: &Config, files: Option<store::Files>) -> Shared {
+    let registry = Arc::new(Registry::new());
     Shared {
+        helpers: Helpers::new(registry.cells()),
         store: Store::new(store::Options {
             files,
             ..store_options(config)
         }),
         clock: Clock::new(),
-        registry: Arc::new(Registry::new()),
+        registry,
     }
 }
 
@@ -48,13 +51,17 @@ pub(crate) fn resize(store: &Store, config: &Config) {
 }
 
 /// Works a configuration out.
-pub(crate) fn plan(config: Config, before: Option<&Plan>) -> Result<Plan, Problems> {
+pub(crate) fn plan(
+    config: Config,
+    helpers: &Helpers,
+    before: Option<&Plan>,
+) -> Result<Plan, Problems> {
     let zone = TimeZone::system();
     let environment = rules::Environment {
         resolve: &resolve,
         zone: &zone,
     };
-    Plan::new(config, &environment, &hostname(), before)
+    Plan::new(config, &environment, &hostname(), helpers, before)
 }
 
 /// Are the rules good? Gives what there is to say of them all the same.
@@ -163,6 +170,7 @@ mod tests {
     #[test]
     fn the_built_in_configuration_can_be_worked_out() {
         assert!(check(&config::built_in()).unwrap().is_empty());
-        plan(config::built_in(), None).unwrap();
+        let helpers = Helpers::new(Arc::default());
+        plan(config::built_in(), &helpers, None).unwrap();
     }
 }

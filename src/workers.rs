@@ -11,6 +11,7 @@ use config::Config;
 use net::clock::Clock;
 use net::dns::Resolver;
 use proxy::flow::Store;
+use proxy::helpers::Helpers;
 use proxy::log::AccessLog;
 use proxy::plan::Plan;
 use proxy::worker::{Member, Orders, Phase, Setup, Sockets};
@@ -29,6 +30,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     /// Everybody's counters.
     pub(crate) registry: Arc<Registry>,
+    /// The pools of helper programs.
+    pub(crate) helpers: Helpers,
 }
 
 /// What workers serve by, until the next one.

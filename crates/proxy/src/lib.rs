@@ -14,6 +14,7 @@ pub mod reply;
 pub mod worker;
 
 mod access;
+mod adapt;
 mod cache;
 mod digits;
 mod fetch;

@@ -12,6 +12,9 @@ use wire::Fields;
 use wire::http1::{Limits, Relaxed, Version};
 use wire::target::{Scheme, UriWhitespace};
 
+use crate::adapt::Rewriter;
+use crate::cache::StoreId;
+use crate::helpers::Helpers;
 use crate::hops::Peer;
 use crate::listen::target::split_host;
 use crate::reply::errors::ErrorPages;
@@ -40,6 +43,10 @@ pub struct Plan {
     /// The fields that go with the pages, by kind.
     pub(crate) page_fields: Vec<Fields>,
     pub(crate) uri_whitespace: UriWhitespace,
+    /// `url_rewrite_program`.
+    pub(crate) rewriter: Option<Rewriter>,
+    /// `store_id_program`.
+    pub(crate) store_id: Option<StoreId>,
     pub(crate) visible_hostname: String,
     pub(crate) unique_hostname: String,
 }
@@ -187,10 +194,13 @@ impl Plan {
         mut config: Config,
         environment: &Environment<'_>,
         hostname: &str,
+        helpers: &Helpers,
         before: Option<&Self>,
     ) -> Result<Self, Problems> {
         let rules = Rules::compile(&config, environment)?;
         config.acls.iter_mut().for_each(|acl| acl.values.release());
+        let rewriter = Rewriter::new(&config, helpers)?;
+        let store_id = StoreId::new(&config, helpers)?;
         let visible_hostname = config
             .visible_hostname
             .clone()
@@ -230,6 +240,8 @@ impl Plan {
                 config::UriWhitespace::Encode => UriWhitespace::Encode,
                 config::UriWhitespace::Chop => UriWhitespace::Chop,
             },
+            rewriter,
+            store_id,
             visible_hostname,
             unique_hostname,
             rules,
