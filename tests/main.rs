@@ -31,5 +31,6 @@ mod peers;
 mod program;
 mod reload;
 mod reuse;
+mod rewriting;
 mod timeouts;
 mod tunnel;
