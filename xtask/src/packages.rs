@@ -28,6 +28,7 @@ pub(crate) const TEST: &[Need] = &[
     need("curl", "curl"),
     need("nginx", "nginx"),
     need("squid", "squid"),
+    need("squidGuard", "squidguard"),
 ];
 
 /// What the load harness starts.
