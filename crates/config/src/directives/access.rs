@@ -1,11 +1,11 @@
 //! Directives: who may do what.
 
 use super::{Area, Kind, Row, acl, checked, done, not_yet, ours, row, rules, set, since};
-use crate::readers::lists;
+use crate::readers::{external, lists};
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
-    row("external_acl_type", &[], Kind::Lines(&[Kind::Word, Kind::Word, Kind::Word, Kind::Words]), ["name [opts] FORMAT helper [args]", "none"], since("2.5"), "declare a helper-backed ACL class with result cache (ttl, concurrency, children-*, ipv4)", not_yet(Area::Helpers)),
+    row("external_acl_type", &[], Kind::Lines(&[Kind::Word, Kind::Word, Kind::Word, Kind::Words]), ["name [opts] FORMAT helper [args]", "none"], since("2.5"), "declare a helper-backed ACL class with result cache (ttl, concurrency, children-*, ipv4)", done(external::external_acl_type)),
     row("acl", &[], Kind::Form, ["name type [flags] values or \"file\"", "all, manager, localhost, to_localhost, to_linklocal, CONNECT and five for TLS errors"], since("2.5"), "define a named access list; same-name lines of one type append", done(acl::acl)),
     row("proxy_protocol_access", &[], Kind::AccessList, ["allow/deny acl..", "deny all"], since("3.5"), "which peers may send a PROXY header on require-proxy-header ports (fast ACLs)", checked(rules!(proxy_protocol_access), not_yet(Area::Networking))),
     row("follow_x_forwarded_for", &[], Kind::AccessList, ["allow/deny acl..", "deny all (XFF ignored)"], since("2.6").except("3.0"), "trust X-Forwarded-For hops to find the indirect client", rules!(follow_x_forwarded_for)),

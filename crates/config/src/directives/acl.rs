@@ -8,6 +8,7 @@ use crate::model::access::{AccessRule, AclLine, AclRef};
 use crate::model::values::Values;
 use crate::problem::Place;
 use crate::read::Draft;
+use crate::readers::external;
 use crate::text::line::{Line, Outcome};
 
 /// An ACL type as `acl` lines write it.
@@ -321,6 +322,9 @@ pub(crate) fn acl(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
         for value in acl.values.texts() {
             draft.acls.reference(line, &value)?;
         }
+    }
+    if kind.name == "external" {
+        external::class_of(draft, line, &acl)?;
     }
     if acl.values.is_empty() {
         line.warn(format!("empty ACL: {}", line.text()), "It never matches.");

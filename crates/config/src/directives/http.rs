@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row] = &[
     row("reply_header_replace", &[], Kind::Lines(&[Kind::Word, Kind::Text]), ["header text", "none"], since("3.0"), "replacement for a stripped reply header", done(header::reply_header_replace)),
     row("request_header_add", &[], Kind::Lines(&[Kind::Word, Kind::Quoted, Kind::Acls]), ["name value [acl..]", "none"], since("3.3"), "add request header (logformat codes allowed)", done(header::request_header_add)),
     row("reply_header_add", &[], Kind::Lines(&[Kind::Word, Kind::Quoted, Kind::Acls]), ["name value [acl..]", "none"], since("4"), "add reply header", done(header::reply_header_add)),
-    row("note", &[], Kind::Lines(&[Kind::Word, Kind::Quoted, Kind::Acls]), ["key value [acl..]", "none"], since("3.4"), "annotate the transaction", not_yet(Area::AccessControl)),
+    row("note", &[], Kind::Lines(&[Kind::Word, Kind::Quoted, Kind::Acls]), ["key value [acl..]", "none"], since("3.4"), "annotate the transaction", done(header::note)),
     row("relaxed_header_parser", &[], Kind::OneOf(&["on", "off", "warn"]), ["on/off/warn", "on"], since("2.5"), "tolerance of malformed messages", set!(relaxed_header_parser, relaxed)),
     row("collapsed_forwarding", &[], Kind::OnOff, ["on/off", "off"], since("2.6").except("3.0–3.4"), "merge concurrent requests for one URL; here, without a line, on for accelerator ports", done(simple::collapsed_forwarding)),
     row("collapsed_forwarding_access", &[], Kind::AccessList, ["allow/deny acl..", "allow all"], since("5"), "which requests may share a fetch", rules!(collapsed_forwarding_access)),

@@ -7,7 +7,7 @@ use crate::readers::{log, simple};
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
-    row("logformat", &[], Kind::Form, ["name spec", "5 built-in formats"], since("2.6"), "define an access-log format", not_yet_told(Area::Administration, log::logformat)),
+    row("logformat", &[], Kind::Form, ["name spec", "5 built-in formats"], since("2.6"), "define an access-log format", done(log::logformat)),
     row("access_log", &["cache_access_log"], Kind::Lines(&[Kind::File, Kind::Words]), ["module:place [opts] [acl..] or none", "daemon:@ACCESS_LOG@ squid"], since("2.5"), "access logging; modules none, stdio, daemon, syslog, udp, tcp; bare path = stdio/daemon legacy", done(log::access_log)),
     row("icap_log", &[], Kind::Lines(&[Kind::File, Kind::Words]), ["place [format [acl..]]", "none"], since("3.1"), "ICAP transaction log", not_yet(Area::Icap)),
     row("logfile_daemon", &[], Kind::File, ["path", "@LOGFILED@"], since("2.7").except("3.0–3.1"), "log writer helper program; here a thread of our own does what the usual one does", not_yet_told(Area::Administration, simple::logfile_daemon)),

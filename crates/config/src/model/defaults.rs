@@ -55,6 +55,7 @@ impl Default for Config {
             delay_access: BTreeMap::new(),
             client_delay_access: BTreeMap::new(),
             reply_body_max_size: Vec::new(),
+            external_acl_types: Vec::new(),
             deny_info: Vec::new(),
             http_upgrade_request_protocols: Vec::new(),
             auth_param: Vec::new(),

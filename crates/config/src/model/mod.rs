@@ -5,6 +5,7 @@ pub mod access;
 pub mod auth;
 pub mod cache;
 mod defaults;
+pub mod external;
 pub mod helper;
 pub mod list_file;
 pub mod log;
@@ -26,6 +27,7 @@ use access::{
 };
 use auth::AuthScheme;
 use cache::{CacheDir, RefreshPattern, Replacement};
+use external::ExternalAclType;
 use helper::Pool;
 use log::{AccessLog, LogFormat};
 use marks::{MarkRule, QosFlows};
@@ -118,6 +120,8 @@ pub struct Config {
     pub response_delay_pool_access: Vec<(String, Vec<AccessRule>)>,
     /// Largest reply body; the first line whose ACLs match.
     pub reply_body_max_size: Vec<SizeRule>,
+    /// Classes of `external` ACLs, by line.
+    pub external_acl_types: Vec<ExternalAclType>,
     /// Pages for denied requests.
     pub deny_info: Vec<DenyInfo>,
     /// Which protocols may be switched to; none without a line.

@@ -57,13 +57,8 @@ pub(crate) fn access_log(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
         let what = format!("access_log module {name}");
         draft.not_yet(line, &what, "Nothing is written there; use stdio:FILE.");
     }
-    let format = if log.format.is_empty() {
-        NATIVE
-    } else {
-        &*log.format
-    };
-    if !WRITTEN.contains(&format) || draft.formats.contains(format) {
-        let what = format!("logformat {format}");
+    if log.format == ICAP {
+        let what = format!("logformat {ICAP}");
         draft.not_yet(line, &what, "Lines are written in Squid's native format.");
     }
     draft.config.access_logs.push(log);
@@ -214,13 +209,12 @@ mod tests {
     }
 
     #[test]
-    fn other_formats_are_not_written_yet() {
+    fn a_log_may_have_a_format_of_its_own() {
         let text = "logformat mine %ts %>a\naccess_log stdio:/x mine\naccess_log stdio:/y mine";
         let config = parse(text, "test").unwrap();
         assert_eq!(config.logformats[0].text, "%ts %>a");
         assert_eq!(config.access_logs[1].format, "mine");
-        assert_eq!(config.warnings.len(), 1);
-        assert_eq!(config.warnings[0].message, "not yet: logformat mine");
+        assert_eq!(config.warnings, []);
     }
 
     #[test]
@@ -234,7 +228,6 @@ mod tests {
         }
         for text in [
             "access_log stdio:/x icap_squid",
-            "logformat squid %ts\naccess_log stdio:/x",
             "access_log stdio:/x on-error=die",
         ] {
             assert_eq!(parse(text, "test").unwrap().warnings.len(), 1, "{text}");
