@@ -1,10 +1,12 @@
 //! The access logs that the configuration asks for.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use config::log::USUAL_PATH;
 use config::{Config, LogModule};
+use proxy::format::Dialect;
 use proxy::log::{AccessLog, Format, Options, Place, Spec};
 
 use crate::{privileges, workers};
@@ -12,7 +14,7 @@ use crate::{privileges, workers};
 /// Opens them all. That the usual place isn't there is no reason not to serve; that a named one
 /// isn't, is.
 pub(crate) fn open(config: &Config) -> anyhow::Result<AccessLog> {
-    match AccessLog::open(&specs(config), &options(config)) {
+    match AccessLog::open(&specs(config)?, &options(config)) {
         Ok(log) => Ok(log),
         Err(error) if config.access_logs.is_empty() => {
             tracing::warn!("{error}; requests are not logged");
@@ -27,7 +29,8 @@ pub(crate) fn open(config: &Config) -> anyhow::Result<AccessLog> {
 
 /// Do both configurations log in the same way?
 pub(crate) fn alike(one: &Config, other: &Config) -> bool {
-    (specs(one), options(one)) == (specs(other), options(other))
+    let both = (specs(one).ok(), specs(other).ok());
+    both.0.is_some() && both.0 == both.1 && options(one) == options(other)
 }
 
 fn options(config: &Config) -> Options {
@@ -42,26 +45,40 @@ fn options(config: &Config) -> Options {
 }
 
 /// One per `access_log` line, in their order: rules choose among them by it.
-fn specs(config: &Config) -> Vec<Spec> {
+fn specs(config: &Config) -> anyhow::Result<Vec<Spec>> {
     if config.access_logs.is_empty() {
-        return vec![Spec {
+        return Ok(vec![Spec {
             place: Some(Place::File(PathBuf::from(USUAL_PATH))),
             format: Format::Native,
             rotate: None,
-        }];
+        }]);
     }
-    let logs = config.access_logs.iter().map(|log| Spec {
-        place: match &log.module {
-            LogModule::None => None,
-            LogModule::File(path) => Some(Place::of(&path.to_string_lossy())),
-            // The configuration has warned of kinds that are still to come.
-            LogModule::Other(_) => Some(Place::File("/dev/null".into())),
-        },
-        // The configuration has warned of formats that are still to come.
-        format: Format::named(&log.format).unwrap_or(Format::Native),
-        rotate: log.rotate,
-    });
-    logs.collect()
+    let mut logs = Vec::with_capacity(config.access_logs.len());
+    for log in &config.access_logs {
+        logs.push(Spec {
+            place: match &log.module {
+                LogModule::None => None,
+                LogModule::File(path) => Some(Place::of(&path.to_string_lossy())),
+                // The configuration has warned of kinds that are still to come.
+                LogModule::Other(_) => Some(Place::File("/dev/null".into())),
+            },
+            format: format(config, &log.format)?,
+            rotate: log.rotate,
+        });
+    }
+    Ok(logs)
+}
+
+/// The format of that name: the configuration's own, or one that needs no line. The configuration
+/// has warned of the one that is still to come.
+fn format(config: &Config, name: &str) -> anyhow::Result<Format> {
+    let own = config.logformats.iter().rfind(|format| format.name == name);
+    let Some(own) = own else {
+        return Ok(Format::named(name).unwrap_or(Format::Native));
+    };
+    let compiled = proxy::format::Format::compile(&own.text, Dialect::Logformat);
+    let compiled = compiled.with_context(|| format!("logformat {name} ({})", own.place))?;
+    Ok(Format::Custom(Arc::new(compiled)))
 }
 
 #[cfg(test)]
@@ -70,7 +87,7 @@ mod tests {
 
     #[test]
     fn no_line_is_squids_usual_file_in_its_own_format() {
-        let specs = specs(&config::built_in());
+        let specs = specs(&config::built_in()).unwrap();
         assert_eq!(specs.len(), 1);
         assert_eq!(specs[0].place, Some(Place::File(USUAL_PATH.into())));
         assert_eq!(specs[0].format, Format::Native);

@@ -70,6 +70,7 @@ pub(crate) fn check(config: &Config) -> Result<Vec<Problem>, Problems> {
         zone: &zone,
     };
     let rules = rules::Rules::compile(config, &environment)?;
+    proxy::format::check(config)?;
     let problems = Plan::check(config);
     if problems.is_empty() {
         Ok(rules.warnings)

@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<Store>,
     /// The time.
     pub(crate) clock: Clock,
+    /// Helper programs.
+    pub(crate) helpers: Helpers,
     /// Everybody's counters.
     pub(crate) registry: Arc<Registry>,
     /// The pools of helper programs.

@@ -7,6 +7,7 @@ pub mod clients;
 pub mod context;
 pub mod failure;
 pub mod flow;
+pub mod format;
 pub mod helpers;
 pub mod log;
 pub mod plan;

@@ -13,12 +13,13 @@ use wire::Fields;
 use wire::http1::{Limits, Relaxed, Version};
 use wire::target::{Scheme, UriWhitespace};
 
-use crate::access::Logins;
+use crate::access::{Externals, Logins};
 use crate::adapt::Rewriter;
 use crate::cache::StoreId;
 use crate::clients::Clients;
 use crate::clients::users::UserAddresses;
 use crate::fetch::Guard;
+use crate::format::Formats;
 use crate::helpers::Helpers;
 use crate::hops::Peer;
 use crate::listen::target::split_host;
@@ -56,6 +57,9 @@ pub struct Plan {
     pub(crate) timeouts: Timeouts,
     pub(crate) lines: Lines,
     pub(crate) errors: ErrorPages,
+    pub(crate) formats: Formats,
+    /// What helpers are asked by ACLs, and what they have said.
+    pub(crate) externals: Externals,
     /// The fields that go with the pages, by kind.
     pub(crate) page_fields: Vec<Fields>,
     pub(crate) uri_whitespace: UriWhitespace,
@@ -216,6 +220,9 @@ impl Plan {
         before: Option<&Self>,
     ) -> Result<Self, Problems> {
         let rules = Rules::compile(&config, environment)?;
+        let formats = Formats::compile(&config)?;
+        let answered = before.map(|plan| &plan.externals);
+        let externals = Externals::open(&config, helpers, answered)?;
         let known_clients = before.and_then(|plan| plan.clients.clone());
         let clients = config.client_db.then(|| known_clients.unwrap_or_default());
         let known_users = before.and_then(|plan| plan.user_addresses.as_ref());
@@ -262,6 +269,8 @@ impl Plan {
             page_fields: ready_fields(&errors, &lines),
             lines,
             errors,
+            formats,
+            externals,
             uri_whitespace: match config.uri_whitespace {
                 config::UriWhitespace::Strip => UriWhitespace::Strip,
                 config::UriWhitespace::Deny => UriWhitespace::Deny,

@@ -5,6 +5,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use net::clock::Now;
+use net::stream::Stream;
+use wire::http1::ResponseHead;
+
 use crate::failure::FailureKind;
 
 /// Byte room that a reused buffer keeps between transactions.
@@ -257,6 +261,47 @@ pub enum HopName {
     Host(Box<str>),
 }
 
+/// How it went with the hops: what only log formats show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HopTalk {
+    /// Port of the last hop.
+    pub port: u16,
+    /// Our end of the connection to it.
+    pub local: Option<SocketAddr>,
+    /// Status of its last answer; 0 when there was none.
+    pub status: u16,
+    /// Connections that were taken or tried.
+    pub attempts: u16,
+    /// When the first one was: monotonic clock, nanoseconds; 0 when none was.
+    pub began_ns: u64,
+    /// When the last head of an answer was read; 0 when none was.
+    pub answered_ns: u64,
+}
+
+impl HopTalk {
+    /// A connection was taken or made, which began at `began`.
+    pub(crate) fn connected(&mut self, stream: &Stream, began: Now) {
+        self.port = stream.peer_addr().port();
+        self.local = Some(stream.local_addr());
+        self.attempts = self.attempts.saturating_add(1);
+        if self.began_ns == 0 {
+            self.began_ns = began.mono_ns;
+        }
+    }
+
+    /// The head of an answer was read.
+    pub(crate) fn answered(&mut self, status: u16, now: Now) {
+        self.status = status;
+        self.answered_ns = now.mono_ns;
+    }
+
+    /// From the first try to the head of the last answer.
+    pub fn answered_after_ns(&self) -> Option<u64> {
+        let answered = (self.answered_ns > 0).then_some(self.answered_ns)?;
+        answered.checked_sub(self.began_ns)
+    }
+}
+
 /// Raw facts of one transaction.
 #[derive(Clone, Debug)]
 pub struct Record {
@@ -282,12 +327,16 @@ pub struct Record {
     pub hierarchy: Hierarchy,
     /// To whom it went.
     pub hop: HopName,
+    /// How it went there.
+    pub talk: HopTalk,
     /// The failure that was answered, if any.
     pub error: Option<FailureKind>,
     /// What the log says of the failure; empty when nothing.
     pub error_detail: Box<str>,
     user: Vec<u8>,
     content_type: Vec<u8>,
+    /// As it was sent, if a log wants it.
+    reply_head: Option<Box<ResponseHead>>,
 }
 
 impl Default for Record {
@@ -311,10 +360,12 @@ impl Record {
             body_bytes: 0,
             hierarchy: Hierarchy::None,
             hop: HopName::None,
+            talk: HopTalk::default(),
             error: None,
             error_detail: Box::default(),
             user: Vec::new(),
             content_type: Vec::new(),
+            reply_head: None,
         }
     }
 
@@ -338,7 +389,27 @@ impl Record {
 
     /// Milliseconds from the first byte to the end.
     pub fn elapsed_ms(&self) -> u64 {
-        self.finished_ns.saturating_sub(self.started_ns) / 1_000_000
+        self.elapsed_ns() / 1_000_000
+    }
+
+    /// Nanoseconds from the first byte to the end.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.finished_ns.saturating_sub(self.started_ns)
+    }
+
+    /// Name of the page of the failure that was answered; empty when there was none.
+    pub fn error_page(&self) -> &'static str {
+        self.error.map_or("", FailureKind::page)
+    }
+
+    /// The reply's head, if it was kept.
+    pub fn reply_head(&self) -> Option<&ResponseHead> {
+        self.reply_head.as_deref()
+    }
+
+    /// Keeps the reply's head for the log.
+    pub fn keep_reply(&mut self, head: &ResponseHead) {
+        self.reply_head = Some(Box::new(head.clone()));
     }
 
     /// Sets how the answer came about.

@@ -13,7 +13,7 @@ use crate::cache::{Conditions, Joined};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Side};
 use crate::fetch::{self, Fetched, Order};
-use crate::flow::{Admitted, After, Connection, Lookup, Object, Received, Response, Start};
+use crate::flow::{Admitted, After, Connection, Head, Lookup, Object, Received, Response, Start};
 use crate::listen::client::{ClientIn, ClientOut};
 use crate::listen::write::{ReplyTo, Sent, send};
 use crate::log::{INVALID_REQUEST, LogFacts, METHOD_NOT_ALLOWED, REQUEST_TOO_LARGE};
@@ -287,10 +287,27 @@ async fn deliver(
     response: Response<'_>,
     record: &mut Record,
 ) -> After {
+    if cx.log.shows_reply()
+        && let Head::Built(head) = &response.head
+    {
+        record.keep_reply(head);
+    }
     cx.plan.marking.reply(record, output); // qos_flows
     match send(cx, to, output, response, record).await {
         Sent::Whole => After::KeepAlive,
         Sent::WholeAndClose | Sent::Cut => After::Close,
+    }
+}
+
+/// What only the log shows: `note` lines, and the user whom an external ACL named, where nobody has logged in.
+fn annotate(cx: &Context, received: &Received<'_>, record: &mut Record) {
+    if !cx.plan.config.note.is_empty() {
+        access::annotate(cx, received, record.status);
+    }
+    if record.user().is_none() {
+        received.learnt.notes(|notes| {
+            record.set_user(notes.last("user").unwrap_or_default().as_bytes());
+        });
     }
 }
 
@@ -322,6 +339,7 @@ fn close_record(
         cx.log.write(&LogFacts::unreadable(record, url));
         return;
     };
+    annotate(cx, received, record);
     let fields = &received.head.fields;
     let shown = |id| {
         let shows = cx.log.shows_fields();
@@ -337,6 +355,7 @@ fn close_record(
         },
         referer: shown(FieldId::Referer),
         user_agent: shown(FieldId::UserAgent),
+        request: Some(received),
     };
     let status = record.status;
     cx.log

@@ -24,6 +24,7 @@ pub struct Rules {
     range_offset: Box<[Pick<Option<u64>>]>,
     reply_body_max: Box<[Pick<Option<u64>>]>,
     outgoing: Box<[Pick<IpAddr>]>,
+    notes: Box<[Pick<usize>]>,
     upgrade: UpgradeRules,
     /// What packets carry.
     pub marks: MarkRules,
@@ -60,6 +61,9 @@ impl Rules {
         let outgoing = config.tcp_outgoing_address.iter();
         let outgoing = outgoing.map(|line| (&*line.acls, &line.place, line.addr));
         let outgoing = Pick::compile_all("tcp_outgoing_address", outgoing, &acls, &mut problems);
+        let notes = config.note.iter().zip(0..);
+        let notes = notes.map(|(line, number)| (&*line.acls, &line.place, number));
+        let notes = Pick::compile_all("note", notes, &acls, &mut problems);
         let request_fields = HeaderRules::compile_request(config, &acls, &mut problems);
         let reply_fields = HeaderRules::compile_reply(config, &acls, &mut problems);
         let upgrade =
@@ -77,6 +81,7 @@ impl Rules {
             range_offset,
             reply_body_max,
             outgoing,
+            notes,
             upgrade,
             marks,
             request_fields,
@@ -133,6 +138,13 @@ impl Rules {
         let mut picks = self.reply_body_max.iter();
         let found = picks.find(|pick| pick.applies(&self.acls, facts));
         found.and_then(|pick| pick.value)
+    }
+
+    /// The `note` lines that apply, by their index in `Config::note`.
+    pub fn notes(&self, facts: &Facts<'_>) -> impl Iterator<Item = usize> {
+        let picks = self.notes.iter();
+        let applying = picks.filter(move |pick| pick.applies(&self.acls, facts));
+        applying.map(|pick| pick.value)
     }
 
     /// May the connection be switched to what the request's Upgrade offers?

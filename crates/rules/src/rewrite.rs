@@ -45,7 +45,8 @@ struct FieldRule {
 struct AddedField {
     name: Box<str>,
     value: Box<str>,
-    expand: bool,
+    /// Of a value with codes: the number of its line among those of its directive.
+    line: Option<usize>,
 }
 
 /// What becomes of a field line.
@@ -124,11 +125,11 @@ impl HeaderRules {
             }
         }
         rules.named = named.into();
-        let added = add.iter().filter_map(|line| {
+        let added = add.iter().enumerate().filter_map(|(number, line)| {
             let field = AddedField {
                 name: (*line.name).into(),
                 value: (*line.value).into(),
-                expand: line.quoted,
+                line: line.quoted.then_some(number),
             };
             Pick::compile(
                 add_directive,
@@ -149,14 +150,14 @@ impl HeaderRules {
         self.named.is_empty() && self.other.is_none() && self.all.is_none() && self.added.is_empty()
     }
 
-    /// Applies the rules to a block that is about to be sent. `expand` writes a value with its logformat codes
-    /// replaced. A rule that would need a fact that nobody has asked for doesn't allow.
+    /// Applies the rules to a block that is about to be sent. `expand` writes the value of the `…_header_add` line with
+    /// that number, its logformat codes filled in. A rule that would need a fact that nobody has asked for doesn't allow.
     pub fn apply(
         &self,
         rules: &Rules,
         facts: &Facts<'_>,
         fields: &mut Fields,
-        mut expand: impl FnMut(&str, &mut Vec<u8>),
+        mut expand: impl FnMut(usize, &mut Vec<u8>),
     ) {
         let acls = rules.acls();
         if !self.named.is_empty() || self.other.is_some() || self.all.is_some() {
@@ -165,10 +166,9 @@ impl HeaderRules {
         let mut value = Vec::new();
         for pick in self.added.iter().filter(|pick| pick.applies(acls, facts)) {
             value.clear();
-            if pick.value.expand {
-                expand(&pick.value.value, &mut value);
-            } else {
-                value.extend_from_slice(pick.value.value.as_bytes());
+            match pick.value.line {
+                Some(line) => expand(line, &mut value),
+                None => value.extend_from_slice(pick.value.value.as_bytes()),
             }
             fields.push(pick.value.name.as_bytes(), &value);
         }

@@ -56,6 +56,7 @@ impl Default for Config {
             client_delay_access: BTreeMap::new(),
             reply_body_max_size: Vec::new(),
             external_acl_types: Vec::new(),
+            note: Vec::new(),
             deny_info: Vec::new(),
             http_upgrade_request_protocols: Vec::new(),
             auth_param: Vec::new(),

@@ -122,6 +122,8 @@ pub struct Config {
     pub reply_body_max_size: Vec<SizeRule>,
     /// Classes of `external` ACLs, by line.
     pub external_acl_types: Vec<ExternalAclType>,
+    /// `note` lines: name, value as it is, ACLs.
+    pub note: Vec<HeaderAdd>,
     /// Pages for denied requests.
     pub deny_info: Vec<DenyInfo>,
     /// Which protocols may be switched to; none without a line.

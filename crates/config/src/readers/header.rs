@@ -74,6 +74,13 @@ pub(crate) fn request_header_add(draft: &mut Draft, line: &mut Line<'_>) -> Outc
     Ok(())
 }
 
+/// `NAME VALUE [acl…]`
+pub(crate) fn note(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    let note = addition(draft, line)?;
+    draft.config.note.push(note);
+    Ok(())
+}
+
 pub(crate) fn reply_header_add(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     let add = addition(draft, line)?;
     draft.config.reply_header_add.push(add);

@@ -1,6 +1,7 @@
 //! Who may do what. Asks the access lists, learns the facts that they ask for, and grants the
 //! [`Permit`] without which nothing is sent anywhere.
 
+mod external;
 mod indirect;
 mod login;
 
@@ -16,12 +17,13 @@ use crate::failure::{Failure, FailureKind};
 use crate::flow::{Admitted, Permit, Received};
 use crate::record::Record;
 
+pub(crate) use external::Externals;
 pub(crate) use indirect::follow;
 pub use login::Challenge;
 pub(crate) use login::{ConnectionLogin, Logins, add_fields as add_login_fields};
 
 /// Questions that one check may ask: each kind is asked once.
-const QUESTIONS_MAX: usize = 4;
+const QUESTIONS_MAX: usize = 64;
 
 /// What the rules may see of a request.
 pub(crate) fn facts<'f>(received: &Received<'f>) -> Facts<'f> {
@@ -142,18 +144,36 @@ pub(crate) fn allows(cx: &Context, list: List, received: &Received<'_>) -> bool 
     cx.plan.rules.check(list, &facts).is_allow()
 }
 
-/// Does the log with this number want a line of a finished transaction?
-pub(crate) fn logs(cx: &Context, log: usize, received: &Received<'_>, status: u16) -> bool {
-    static NO_FIELDS: Fields = Fields::new();
-    let list = List::LogAccess(log);
-    if let Some(always) = cx.plan.rules.list(list).always() {
-        return always;
+/// Applies the `note` lines to a finished transaction.
+pub(crate) fn annotate(cx: &Context, received: &Received<'_>, status: u16) {
+    let facts = final_facts(received, status);
+    for line in cx.plan.rules.notes(&facts) {
+        if let Some(line) = cx.plan.config.note.get(line) {
+            received
+                .learnt
+                .note(|notes| notes.add(&line.name, &line.value));
+        }
     }
+}
+
+/// What is known of a finished transaction.
+fn final_facts<'f>(received: &Received<'f>, status: u16) -> Facts<'f> {
+    static NO_FIELDS: Fields = Fields::new();
     let mut facts = facts(received);
     facts.reply = Some(ReplyFacts {
         status,
         fields: &NO_FIELDS,
     });
+    facts
+}
+
+/// Does the log with this number want a line of a finished transaction?
+pub(crate) fn logs(cx: &Context, log: usize, received: &Received<'_>, status: u16) -> bool {
+    let list = List::LogAccess(log);
+    if let Some(always) = cx.plan.rules.list(list).always() {
+        return always;
+    }
+    let facts = final_facts(received, status);
     cx.plan.rules.check(list, &facts).is_allow()
 }
 
@@ -227,7 +247,7 @@ pub(crate) async fn answer(
             learnt.learn_client_mac(cx.plan.neighbours.mac_of(client(received), now_ns));
         }
         Question::User => return login::learn_user(cx, received).await,
-        Question::External(_) => {}
+        Question::External(acl) => return external::ask(cx, received, acl).await,
     }
     Ok(())
 }

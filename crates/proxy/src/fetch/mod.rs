@@ -183,11 +183,13 @@ impl<'c> Job<'_, 'c> {
     ) -> Result<Fetched<'c>, Failure> {
         let cx = self.cx;
         let binds = login::binds(self.received, hop);
+        let began = cx.clock.now();
         let link = {
             let fresh_only = fresh_only || binds;
             let connecting = connect(cx, hop, Some(self.received), fresh_only, record);
             self.unless_client_leaves(input, connecting).await?
         };
+        record.talk.connected(&link.stream, began);
         let mut exchange = self.send_head(hop, link, input).await?;
         let mut interims = 0;
         let method = self.received.head.method.clone();
@@ -202,6 +204,7 @@ impl<'c> Job<'_, 'c> {
                 }
                 Answer::Final(mut head, mut body) => {
                     hop.worked();
+                    record.talk.answered(head.status, cx.clock.now());
                     login::drop_offers(&mut head.fields);
                     if binds {
                         body.keep_from_others();

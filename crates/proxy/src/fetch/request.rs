@@ -13,6 +13,7 @@ use crate::cache::Conditions;
 use crate::context::Context;
 use crate::fetch::login;
 use crate::flow::Received;
+use crate::format::Scene;
 use crate::hops::Hop;
 
 /// Writes the head to `out`. `fields` is a scratch block.
@@ -121,7 +122,8 @@ fn sign(cx: &Context, received: &Received<'_>, fields: &mut Fields) {
     forward_client(fields, plan.config.forwarded_for, client);
     if !plan.rules.request_fields.is_noop() {
         let facts = access::facts(received);
-        let expand = |text: &str, out: &mut Vec<u8>| out.extend_from_slice(text.as_bytes());
+        let scene = Scene::of_request(received);
+        let expand = |line, out: &mut Vec<u8>| plan.formats.request_add(line, &scene, out);
         plan.rules
             .request_fields
             .apply(&plan.rules, &facts, fields, expand);

@@ -1,18 +1,19 @@
 //! The access log's built-in formats, to the byte. What analysers rely on: three-digit
 //! milliseconds, single blanks, and exactly ten fields in a native line whatever a client sends.
 
-use jiff::{Timestamp, tz::TimeZone};
+use std::sync::Arc;
 
 use super::LogFacts;
 use super::text::{push_quoted, push_url};
 use crate::digits::{push_ip, push_number, push_number_wide};
+use crate::format::{self, LocalTime, Scene};
 use crate::record::{HopName, Marks, Record};
 
 /// Room for a line without its URL.
 const LINE_BYTES_USUAL: usize = 200;
 
-/// A built-in log format.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A log format.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// `squid`: the native format.
     #[default]
@@ -25,6 +26,8 @@ pub enum Format {
     Referrer,
     /// `useragent`: who came with what.
     Useragent,
+    /// One of the configuration's own (`logformat`).
+    Custom(Arc<format::Format>),
 }
 
 impl Format {
@@ -41,29 +44,41 @@ impl Format {
     }
 
     /// Does it show the request's `Referer` or `User-Agent`?
-    pub const fn shows_fields(self) -> bool {
+    pub const fn shows_fields(&self) -> bool {
         matches!(self, Self::Combined | Self::Referrer | Self::Useragent)
+    }
+
+    /// Does it show fields of the reply?
+    pub(crate) fn shows_reply(&self) -> bool {
+        match self {
+            Self::Custom(format) => format.shows_reply(),
+            _ => false,
+        }
     }
 
     /// Appends the line, with its end.
     pub(super) fn write(
-        self,
+        &self,
         out: &mut Vec<u8>,
         facts: &LogFacts<'_>,
         strip_query: bool,
         clock: &mut LocalTime,
     ) {
         let url = if strip_query {
-            stripped(facts)
+            stripped(facts.method, facts.url)
         } else {
             facts.url
         };
         out.reserve(LINE_BYTES_USUAL + url.len());
         match self {
             Self::Native => native(out, facts, url),
-            Self::Common | Self::Combined => httpd(out, facts, url, self, clock),
+            Self::Common => httpd(out, facts, url, false, clock),
+            Self::Combined => httpd(out, facts, url, true, clock),
             Self::Referrer => referrer(out, facts, url),
             Self::Useragent => useragent(out, facts, clock),
+            Self::Custom(format) => {
+                format.render_by(&Scene::of_log(facts, strip_query), clock, out);
+            }
         }
         out.push(b'\n');
     }
@@ -100,7 +115,7 @@ fn httpd(
     out: &mut Vec<u8>,
     facts: &LogFacts<'_>,
     url: &[u8],
-    format: Format,
+    combined: bool,
     clock: &mut LocalTime,
 ) {
     let record = facts.record;
@@ -120,7 +135,7 @@ fn httpd(
     out.push(b' ');
     push_number(out, record.sent_bytes());
     out.push(b' ');
-    if format == Format::Combined {
+    if combined {
         for field in [facts.referer, facts.user_agent] {
             out.push(b'"');
             push_quoted(out, field, false);
@@ -160,7 +175,7 @@ fn push_time(out: &mut Vec<u8>, unix_ms: i64) {
 }
 
 /// `TCP_CF_MISS_ABORTED`.
-fn push_outcome(out: &mut Vec<u8>, record: &Record) {
+pub(crate) fn push_outcome(out: &mut Vec<u8>, record: &Record) {
     let outcome = record.outcome;
     out.extend_from_slice(outcome.tag.prefix().as_bytes());
     if outcome.marks.has(Marks::COLLAPSED) {
@@ -206,7 +221,7 @@ fn push_unquotable(out: &mut Vec<u8>, url: &[u8]) {
 }
 
 /// The content type without its parameters.
-fn media_type(content_type: &[u8]) -> &[u8] {
+pub(crate) fn media_type(content_type: &[u8]) -> &[u8] {
     content_type
         .split(|byte| matches!(byte, b';' | b' ' | b'\t'))
         .next()
@@ -214,45 +229,13 @@ fn media_type(content_type: &[u8]) -> &[u8] {
 }
 
 /// The URL up to and with its question mark, as `strip_query_terms` asks; CONNECT has no query.
-fn stripped<'a>(facts: &LogFacts<'a>) -> &'a [u8] {
-    if facts.method == b"CONNECT" {
-        return facts.url;
+pub(crate) fn stripped<'a>(method: &[u8], url: &'a [u8]) -> &'a [u8] {
+    if method == b"CONNECT" {
+        return url;
     }
-    memchr::memchr(b'?', facts.url)
-        .and_then(|mark| facts.url.get(..=mark))
-        .unwrap_or(facts.url)
-}
-
-/// Local time as web servers log it, kept for the second it is good for.
-#[derive(Debug)]
-pub(super) struct LocalTime {
-    zone: TimeZone,
-    second: i64,
-    shown: String,
-}
-
-impl LocalTime {
-    pub(super) const fn new(zone: TimeZone) -> Self {
-        Self {
-            zone,
-            second: i64::MIN,
-            shown: String::new(),
-        }
-    }
-
-    /// `20/Nov/2026:10:00:00 +0000`.
-    fn show(&mut self, unix_ms: i64) -> &[u8] {
-        let second = unix_ms.div_euclid(1000);
-        if second != self.second {
-            self.second = second;
-            let time = Timestamp::from_second(second).unwrap_or(Timestamp::UNIX_EPOCH);
-            self.shown = time
-                .to_zoned(self.zone.clone())
-                .strftime("%d/%b/%Y:%H:%M:%S %z")
-                .to_string();
-        }
-        self.shown.as_bytes()
-    }
+    memchr::memchr(b'?', url)
+        .and_then(|mark| url.get(..=mark))
+        .unwrap_or(url)
 }
 
 #[cfg(test)]

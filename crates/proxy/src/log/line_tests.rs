@@ -1,5 +1,6 @@
 use std::net::SocketAddr;
 
+use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
 use super::*;
@@ -26,6 +27,7 @@ fn facts(record: &Record) -> LogFacts<'_> {
         version: "1.1",
         referer: b"http://ref.example/",
         user_agent: b"curl/8 \"x\"",
+        request: None,
     }
 }
 

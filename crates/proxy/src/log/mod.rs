@@ -11,10 +11,12 @@ mod text;
 mod writer;
 
 pub use line::Format;
+pub(crate) use line::{media_type, push_outcome, stripped};
 pub use output::{OpenError, Place, rename_away};
 pub use syslog::{Facility, Priority, Syslog};
 pub use writer::{AccessLog, LogHandle, Options, RetiredLog, Spec};
 
+use crate::flow::Received;
 use crate::record::Record;
 
 /// What a line is made of: the record, and what isn't copied into it.
@@ -32,6 +34,8 @@ pub struct LogFacts<'a> {
     pub referer: &'a [u8],
     /// The request's `User-Agent`; empty when none.
     pub user_agent: &'a [u8],
+    /// The request; `None` when its head could not be read.
+    pub(crate) request: Option<&'a Received<'a>>,
 }
 
 impl<'a> LogFacts<'a> {
@@ -44,6 +48,7 @@ impl<'a> LogFacts<'a> {
             version: "0.0",
             referer: b"",
             user_agent: b"",
+            request: None,
         }
     }
 }

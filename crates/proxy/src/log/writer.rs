@@ -18,8 +18,9 @@ use std::time::{Duration, Instant};
 use jiff::tz::TimeZone;
 
 use super::LogFacts;
-use super::line::{Format, LocalTime};
+use super::line::Format;
 use super::output::{OpenError, Output, Place};
+use crate::format::LocalTime;
 
 /// How long the thread lets lines gather before it writes them.
 const GATHER: Duration = Duration::from_millis(20);
@@ -83,7 +84,7 @@ impl AccessLog {
                 None => None,
             };
             logs.push(Log {
-                format: spec.format,
+                format: spec.format.clone(),
                 output,
             });
         }
@@ -212,6 +213,12 @@ impl LogHandle {
         })
     }
 
+    /// Does any log show fields of the reply? If so, its head is to be kept.
+    pub(crate) fn shows_reply(&self) -> bool {
+        let desk = self.0.as_ref();
+        desk.is_some_and(|desk| desk.door.0.shows_reply)
+    }
+
     /// Writes the transaction's line to each log.
     pub fn write(&self, facts: &LogFacts<'_>) {
         self.write_where(facts, |_| true);
@@ -226,7 +233,7 @@ impl LogHandle {
         for (number, log) in door.0.logs.iter().enumerate() {
             if wanted(number) {
                 let Some(output) = log.output else { return };
-                door.0.append(*worker, output, log.format, facts);
+                door.0.append(*worker, output, &log.format, facts);
             }
         }
     }
@@ -242,7 +249,7 @@ impl Drop for Door {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Log {
     format: Format,
     /// `None`: `access_log none`.
@@ -256,6 +263,8 @@ struct Shared {
     outputs: usize,
     /// One per worker and output: `worker * outputs + output`.
     buffers: Vec<Buffer>,
+    /// Some log shows fields of the reply.
+    shows_reply: bool,
     strip_query: bool,
     buffer_bytes_max: usize,
     bell: Bell,
@@ -304,6 +313,7 @@ impl Shared {
         let workers = options.workers.max(1);
         let count = workers * outputs;
         Self {
+            shows_reply: logs.iter().any(|log| log.format.shows_reply()),
             logs,
             workers,
             outputs,
@@ -317,7 +327,7 @@ impl Shared {
         }
     }
 
-    fn append(&self, worker: usize, output: usize, format: Format, facts: &LogFacts<'_>) {
+    fn append(&self, worker: usize, output: usize, format: &Format, facts: &LogFacts<'_>) {
         let Some(buffer) = self.buffers.get(worker * self.outputs + output) else {
             return;
         };

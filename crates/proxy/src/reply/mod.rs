@@ -14,6 +14,7 @@ use crate::cache::stored;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::flow::{Content, Head, Object, Received, Response};
+use crate::format::Scene;
 use crate::hops::Hop;
 use crate::record::{Record, ResultTag};
 
@@ -49,7 +50,7 @@ pub(crate) fn prepare<'c>(
     let checks = rules.list(rules::List::HttpReplyAccess).always() != Some(true);
     let tells = received.connection.login.has_info();
     if let Head::Stored(object) = &response.head {
-        if !checks && !tells && rules.reply_fields.is_noop() {
+        if !checks && !tells && rules.reply_fields.is_noop() && !cx.log.shows_reply() {
             if cx.log.has_any() {
                 record.set_content_type(object.meta.content_type());
             }
@@ -90,12 +91,14 @@ fn rewrite(cx: &Context, received: &Received<'_>, head: &mut ResponseHead) {
     }
     let mut facts = access::facts(received);
     let status = head.status;
-    let fields = head.fields.clone();
+    let before = head.clone();
     facts.reply = Some(ReplyFacts {
         status,
-        fields: &fields,
+        fields: &before.fields,
     });
-    let expand = |text: &str, out: &mut Vec<u8>| out.extend_from_slice(text.as_bytes());
+    let scene = Scene::of_request(received).with_reply(&before);
+    let formats = &cx.plan.formats;
+    let expand = |line, out: &mut Vec<u8>| formats.reply_add(line, &scene, out);
     rules
         .reply_fields
         .apply(rules, &facts, &mut head.fields, expand);

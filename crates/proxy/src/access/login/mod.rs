@@ -332,10 +332,8 @@ pub(crate) async fn learn_user(cx: &Context, received: &Received<'_>) -> Result<
 
 /// Does the rule, if it denies, deny a user? Its last ACL says so, as for Squid.
 pub(crate) fn is_asked_by(cx: &Context, rule: &Rule) -> bool {
-    let logins = cx.plan.logins.as_ref();
-    logins
-        .zip(rule.last_acl())
-        .is_some_and(|(logins, name)| logins.acls.contains(name))
+    let needs_user = |class: &str| cx.plan.externals.asks_login(class);
+    cx.plan.logins.is_some() && cx.plan.rules.asks_login(rule, needs_user)
 }
 
 /// The user is known, and a rule that looks at him said no: another login may be better. A connection
