@@ -4,8 +4,12 @@
 //! passed beside the record when the line is written ([`crate::log::LogFacts`]).
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use rules::HopFacts;
 
 use crate::failure::FailureKind;
+use crate::hops::Peer;
 
 /// Byte room that a reused buffer keeps between transactions.
 const KEPT_BYTES_MAX: usize = 256;
@@ -260,6 +264,8 @@ pub struct Record {
     pub hierarchy: Hierarchy,
     /// To whom it went.
     pub hop: HopName,
+    /// The peer it went to.
+    pub(crate) peer: Option<Arc<Peer>>,
     /// The failure that was answered, if any.
     pub error: Option<FailureKind>,
     /// What the log says of the failure; empty when nothing.
@@ -289,6 +295,7 @@ impl Record {
             body_bytes: 0,
             hierarchy: Hierarchy::None,
             hop: HopName::None,
+            peer: None,
             error: None,
             error_detail: Box::default(),
             user: Vec::new(),
@@ -338,6 +345,14 @@ impl Record {
     pub fn went(&mut self, hierarchy: Hierarchy, hop: HopName) {
         self.hierarchy = hierarchy;
         self.hop = hop;
+    }
+
+    /// The hop as rules see it.
+    pub(crate) fn hop_facts(&self) -> HopFacts<'_> {
+        HopFacts {
+            peer: self.peer.as_ref().map(|peer| &*peer.config.name),
+            code: self.hierarchy.name(),
+        }
     }
 
     /// Bytes sent to the client: head and body.

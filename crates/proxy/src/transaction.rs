@@ -315,7 +315,6 @@ fn close_record(cx: &Context, record: &mut Record, received: Option<&Received<'_
         referer: shown(FieldId::Referer),
         user_agent: shown(FieldId::UserAgent),
     };
-    let status = record.status;
     cx.log
-        .write_where(&facts, |log| access::logs(cx, log, received, status));
+        .write_where(&facts, |log| access::logs(cx, log, received, record));
 }

@@ -93,6 +93,7 @@ pub(crate) fn admit_reply(
         status: reply.status,
         fields: &reply.fields,
     });
+    facts.hop = Some(record.hop_facts());
     match cx.plan.rules.check(List::HttpReplyAccess, &facts) {
         Answer::Allow(_) => Ok(()),
         Answer::Deny(rule) => {
@@ -117,7 +118,7 @@ pub(crate) fn allows(cx: &Context, list: List, received: &Received<'_>) -> bool 
 }
 
 /// Does the log with this number want a line of a finished transaction?
-pub(crate) fn logs(cx: &Context, log: usize, received: &Received<'_>, status: u16) -> bool {
+pub(crate) fn logs(cx: &Context, log: usize, received: &Received<'_>, record: &Record) -> bool {
     static NO_FIELDS: Fields = Fields::new();
     let list = List::LogAccess(log);
     if let Some(always) = cx.plan.rules.list(list).always() {
@@ -125,9 +126,11 @@ pub(crate) fn logs(cx: &Context, log: usize, received: &Received<'_>, status: u1
     }
     let mut facts = facts(received);
     facts.reply = Some(ReplyFacts {
-        status,
+        status: record.status,
         fields: &NO_FIELDS,
     });
+    facts.hop = Some(record.hop_facts());
+    facts.error = record.error.map(FailureKind::page);
     cx.plan.rules.check(list, &facts).is_allow()
 }
 

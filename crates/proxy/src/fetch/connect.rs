@@ -35,6 +35,7 @@ pub(crate) async fn connect(
     record: &mut Record,
 ) -> Result<Link, Failure> {
     record.went(hop.hierarchy, HopName::None);
+    record.peer.clone_from(&hop.peer);
     let target = asked.map(|received| received.target);
     let addresses = match addresses(cx, hop, target).await {
         Ok(addresses) => addresses,

@@ -164,6 +164,7 @@ fn begin(worker: &Rc<Worker>, stream: Stream, port: Rc<PortPlan>) {
         client: stream.peer_addr(),
         local: stream.local_addr(),
         port,
+        notes: RefCell::default(),
     };
     // Counted before its task first runs: a worker that ends waits for it.
     let open = worker.count_connection();
