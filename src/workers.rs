@@ -32,8 +32,6 @@ pub(crate) struct Shared {
     pub(crate) helpers: Helpers,
     /// Everybody's counters.
     pub(crate) registry: Arc<Registry>,
-    /// The pools of helper programs.
-    pub(crate) helpers: Helpers,
 }
 
 /// What workers serve by, until the next one.

@@ -11,7 +11,9 @@ mod readers;
 mod text;
 
 pub use event::{Event, Options};
-pub use model::{access, auth, cache, external, helper, list_file, log, marks, peer, port, rewrite, values};
+pub use model::{
+    access, auth, cache, external, helper, list_file, log, marks, peer, port, rewrite, values,
+};
 
 pub use model::access::{
     AccessRule, AclLine, AclRef, DenyInfo, HeaderAccess, HeaderAdd, HeaderReplace, OutgoingAddress,

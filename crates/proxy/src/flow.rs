@@ -1,12 +1,13 @@
 //! The values that pass from station to station. Each is made by one station and consumed by the
 //! next, so that what a station may rely on can be read off its argument.
 
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use net::clock::Now;
-use rules::Learnt;
+use rules::{Learnt, Notes};
 use store::{Begin, Reader};
 use wire::http1::{Framing, RequestHead, ResponseHead};
 use wire::target::Target;
@@ -33,10 +34,29 @@ pub(crate) struct Connection {
     pub(crate) local: SocketAddr,
     /// The settings of its port when it was accepted.
     pub(crate) port: Rc<PortPlan>,
+    /// What `annotate_client` has noted of it.
+    pub(crate) notes: RefCell<Option<Notes>>,
     /// Whose it is, where a connection logs in.
     pub(crate) login: ConnectionLogin,
     /// Its place among its client's connections (`client_db`).
     pub(crate) visit: Option<Visit>,
+}
+
+impl Connection {
+    /// For the next transaction: nothing, but what holds for the connection.
+    pub(crate) fn learnt(&self) -> Learnt {
+        let notes = self.notes.borrow();
+        notes
+            .as_ref()
+            .map_or_else(Learnt::default, Learnt::with_client_notes)
+    }
+
+    /// Keeps what a transaction has learnt of the connection.
+    pub(crate) fn keep(&self, learnt: &Learnt) {
+        if let Some(notes) = learnt.client_notes() {
+            self.notes.replace(Some(notes));
+        }
+    }
 }
 
 /// A request as `listen` read it: head complete, content still to come.

@@ -4,12 +4,16 @@
 //! passed beside the record when the line is written ([`crate::log::LogFacts`]).
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use rules::HopFacts;
 
 use net::clock::Now;
 use net::stream::Stream;
 use wire::http1::ResponseHead;
 
 use crate::failure::FailureKind;
+use crate::hops::Peer;
 
 /// Byte room that a reused buffer keeps between transactions.
 const KEPT_BYTES_MAX: usize = 256;
@@ -329,6 +333,8 @@ pub struct Record {
     pub hop: HopName,
     /// How it went there.
     pub talk: HopTalk,
+    /// The peer it went to.
+    pub(crate) peer: Option<Arc<Peer>>,
     /// The failure that was answered, if any.
     pub error: Option<FailureKind>,
     /// What the log says of the failure; empty when nothing.
@@ -361,6 +367,7 @@ impl Record {
             hierarchy: Hierarchy::None,
             hop: HopName::None,
             talk: HopTalk::default(),
+            peer: None,
             error: None,
             error_detail: Box::default(),
             user: Vec::new(),
@@ -431,6 +438,14 @@ impl Record {
     pub fn went(&mut self, hierarchy: Hierarchy, hop: HopName) {
         self.hierarchy = hierarchy;
         self.hop = hop;
+    }
+
+    /// The hop as rules see it.
+    pub(crate) fn hop_facts(&self) -> HopFacts<'_> {
+        HopFacts {
+            peer: self.peer.as_ref().map(|peer| &*peer.config.name),
+            code: self.hierarchy.name(),
+        }
     }
 
     /// Bytes sent to the client: head and body.

@@ -302,7 +302,7 @@ async fn deliver(
 /// What only the log shows: `note` lines, and the user whom an external ACL named, where nobody has logged in.
 fn annotate(cx: &Context, received: &Received<'_>, record: &mut Record) {
     if !cx.plan.config.note.is_empty() {
-        access::annotate(cx, received, record.status);
+        access::annotate(cx, received, record);
     }
     if record.user().is_none() {
         received.learnt.notes(|notes| {
@@ -357,7 +357,6 @@ fn close_record(
         user_agent: shown(FieldId::UserAgent),
         request: Some(received),
     };
-    let status = record.status;
     cx.log
-        .write_where(&facts, |log| access::logs(cx, log, received, status));
+        .write_where(&facts, |log| access::logs(cx, log, received, record));
 }

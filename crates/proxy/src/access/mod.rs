@@ -121,6 +121,7 @@ pub(crate) fn admit_reply(
         status: reply.status,
         fields: &reply.fields,
     });
+    facts.hop = Some(record.hop_facts());
     match cx.plan.rules.check(List::HttpReplyAccess, &facts) {
         Answer::Allow(_) => Ok(()),
         Answer::Deny(rule) => {
@@ -145,8 +146,8 @@ pub(crate) fn allows(cx: &Context, list: List, received: &Received<'_>) -> bool 
 }
 
 /// Applies the `note` lines to a finished transaction.
-pub(crate) fn annotate(cx: &Context, received: &Received<'_>, status: u16) {
-    let facts = final_facts(received, status);
+pub(crate) fn annotate(cx: &Context, received: &Received<'_>, record: &Record) {
+    let facts = final_facts(received, record);
     for line in cx.plan.rules.notes(&facts) {
         if let Some(line) = cx.plan.config.note.get(line) {
             received
@@ -157,23 +158,25 @@ pub(crate) fn annotate(cx: &Context, received: &Received<'_>, status: u16) {
 }
 
 /// What is known of a finished transaction.
-fn final_facts<'f>(received: &Received<'f>, status: u16) -> Facts<'f> {
+fn final_facts<'f>(received: &Received<'f>, record: &'f Record) -> Facts<'f> {
     static NO_FIELDS: Fields = Fields::new();
     let mut facts = facts(received);
     facts.reply = Some(ReplyFacts {
-        status,
+        status: record.status,
         fields: &NO_FIELDS,
     });
+    facts.hop = Some(record.hop_facts());
+    facts.error = record.error.map(FailureKind::page);
     facts
 }
 
 /// Does the log with this number want a line of a finished transaction?
-pub(crate) fn logs(cx: &Context, log: usize, received: &Received<'_>, status: u16) -> bool {
+pub(crate) fn logs(cx: &Context, log: usize, received: &Received<'_>, record: &Record) -> bool {
     let list = List::LogAccess(log);
     if let Some(always) = cx.plan.rules.list(list).always() {
         return always;
     }
-    let facts = final_facts(received, status);
+    let facts = final_facts(received, record);
     cx.plan.rules.check(list, &facts).is_allow()
 }
 

@@ -36,6 +36,7 @@ pub(crate) async fn connect(
     record: &mut Record,
 ) -> Result<Link, Failure> {
     record.went(hop.hierarchy, HopName::None);
+    record.peer.clone_from(&hop.peer);
     let addresses = match addresses(cx, hop, asked).await {
         Ok(addresses) => addresses,
         Err(failure) if failure.side == Side::Client => {

@@ -1,3 +1,4 @@
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -9,6 +10,7 @@ use wire::http1::{Framing, RequestHead, ResponseHead};
 use wire::target::{Target, UriWhitespace};
 
 use super::*;
+use crate::access::ConnectionLogin;
 use crate::flow::{Connection, Received};
 use crate::log::LogFacts;
 use crate::plan::{PortMode, PortPlan};
@@ -60,6 +62,9 @@ impl Case {
                 client,
                 local: "192.0.2.1:3128".parse().unwrap(),
                 port: Rc::new(port),
+                notes: RefCell::default(),
+                login: ConnectionLogin::default(),
+                visit: None,
             },
             head,
             target,
@@ -73,6 +78,7 @@ impl Case {
             connection: &self.connection,
             head: &self.head,
             target: &self.target,
+            asked: None,
             framing: Framing::None,
             learnt: &self.learnt,
             now: Now {

@@ -176,7 +176,7 @@ impl Exchange<'_> {
                 plan.config.request_body_max_size,
                 plan.timeouts.read,
             );
-            let learnt = Learnt::default();
+            let learnt = self.connection.learnt();
             let received = Received {
                 connection: self.connection,
                 head: &scratch.head,
@@ -188,6 +188,7 @@ impl Exchange<'_> {
             };
             let after =
                 transaction::serve(&cx, &received, self.input, self.output, self.record).await;
+            self.connection.keep(&learnt);
             match after {
                 After::Close if self.input.body_done() && self.input.input.is_empty() => {
                     return End::Close;

@@ -31,7 +31,7 @@ fn facts(record: &Record) -> LogFacts<'_> {
     }
 }
 
-fn line(format: Format, facts: &LogFacts<'_>, strip_query: bool) -> String {
+fn line(format: &Format, facts: &LogFacts<'_>, strip_query: bool) -> String {
     let mut out = Vec::new();
     let mut clock = LocalTime::new(TimeZone::UTC);
     format.write(&mut out, facts, strip_query, &mut clock);
@@ -41,7 +41,7 @@ fn line(format: Format, facts: &LogFacts<'_>, strip_query: bool) -> String {
 #[test]
 fn a_hit_in_the_native_format() {
     assert_eq!(
-        line(Format::Native, &facts(&record()), true),
+        line(&Format::Native, &facts(&record()), true),
         "1785000000.007     12 192.0.2.1 TCP_MEM_HIT/200 900 GET http://example.com/a? - \
          HIER_NONE/- text/html\n"
     );
@@ -49,7 +49,7 @@ fn a_hit_in_the_native_format() {
 
 #[test]
 fn a_query_is_kept_when_asked() {
-    let shown = line(Format::Native, &facts(&record()), false);
+    let shown = line(&Format::Native, &facts(&record()), false);
     assert!(shown.contains(" http://example.com/a?b=c "));
 }
 
@@ -66,7 +66,7 @@ fn a_miss_names_its_hop_and_its_user() {
     );
     record.set_content_type(b"");
     assert_eq!(
-        line(Format::Native, &facts(&record), true),
+        line(&Format::Native, &facts(&record), true),
         "1785000000.007     12 192.0.2.1 TCP_CF_MISS_ABORTED/200 900 GET http://example.com/a? \
          al%20ice ROUNDROBIN_PARENT/2001:db8::7 -\n"
     );
@@ -80,7 +80,7 @@ fn a_request_that_cannot_be_read_still_has_ten_fields() {
     record.set_content_type(b"text/html;charset=utf-8");
     let facts = LogFacts::unreadable(&record, crate::log::INVALID_REQUEST);
     assert_eq!(
-        line(Format::Native, &facts, true),
+        line(&Format::Native, &facts, true),
         "1785000000.007     12 192.0.2.1 NONE_NONE/400 900 - error:invalid-request - \
          HIER_NONE/- text/html\n"
     );
@@ -97,7 +97,7 @@ fn a_tunnel_has_no_query_and_a_missing_status_has_three_digits() {
         ..facts(&record)
     };
     assert!(
-        line(Format::Native, &facts, true)
+        line(&Format::Native, &facts, true)
             .contains(" TCP_TUNNEL/000 900 CONNECT example.com:443 - ")
     );
 }
@@ -110,7 +110,7 @@ fn marks_come_in_squids_order() {
     record.mark(Marks::TIMED_OUT);
     record.mark(Marks::IGNORED);
     assert!(
-        line(Format::Native, &facts(&record), true)
+        line(&Format::Native, &facts(&record), true)
             .contains(" TCP_MISS_IGNORED_TIMEDOUT_ABORTED/200 ")
     );
 }
@@ -119,21 +119,21 @@ fn marks_come_in_squids_order() {
 fn the_web_server_formats() {
     let record = record();
     assert_eq!(
-        line(Format::Common, &facts(&record), true),
+        line(&Format::Common, &facts(&record), true),
         "192.0.2.1 - - [25/Jul/2026:17:20:00 +0000] \"GET http://example.com/a? HTTP/1.1\" 200 900 \
          TCP_MEM_HIT:HIER_NONE\n"
     );
     assert_eq!(
-        line(Format::Combined, &facts(&record), true),
+        line(&Format::Combined, &facts(&record), true),
         "192.0.2.1 - - [25/Jul/2026:17:20:00 +0000] \"GET http://example.com/a? HTTP/1.1\" 200 900 \
          \"http://ref.example/\" \"curl/8 %22x%22\" TCP_MEM_HIT:HIER_NONE\n"
     );
     assert_eq!(
-        line(Format::Referrer, &facts(&record), true),
+        line(&Format::Referrer, &facts(&record), true),
         "1785000000.007 192.0.2.1 http://ref.example/ http://example.com/a?\n"
     );
     assert_eq!(
-        line(Format::Useragent, &facts(&record), true),
+        line(&Format::Useragent, &facts(&record), true),
         "192.0.2.1 [25/Jul/2026:17:20:00 +0000] \"curl/8 %22x%22\"\n"
     );
 }
@@ -169,7 +169,7 @@ proptest! {
         record.body_bytes = bytes;
         record.went(Hierarchy::Direct, HopName::Host(host.into()));
         let facts = LogFacts { method: &method, url: &url, ..facts(&record) };
-        let shown = line(Format::Native, &facts, false);
+        let shown = line(&Format::Native, &facts, false);
         prop_assert_eq!(shown.split_ascii_whitespace().count(), 10);
         prop_assert!(shown.ends_with('\n') && shown.lines().count() == 1);
     }
@@ -178,7 +178,7 @@ proptest! {
     fn quotes_in_a_web_server_line_are_its_own(url: Vec<u8>, agent: Vec<u8>) {
         let record = record();
         let facts = LogFacts { url: &url, user_agent: &agent, ..facts(&record) };
-        let shown = line(Format::Combined, &facts, false);
+        let shown = line(&Format::Combined, &facts, false);
         prop_assert_eq!(shown.matches('"').count(), 6);
     }
 }

@@ -23,7 +23,6 @@ mod nonce;
 mod said;
 mod secret;
 
-use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -50,8 +49,6 @@ const RESERVATION: Duration = Duration::from_secs(64);
 #[derive(Debug)]
 pub(crate) struct Logins {
     schemes: Vec<Arc<Scheme>>,
-    /// Names of the ACLs that look at users.
-    acls: HashSet<Box<str>>,
 }
 
 /// A scheme, with what is known by it. A reload that leaves its lines as they are keeps it.
@@ -124,10 +121,7 @@ impl Logins {
             })
             .collect();
         let schemes = schemes?;
-        let acls = config.acls.iter();
-        let acls = acls.filter(|acl| acl.kind == "proxy_auth" || acl.kind == "proxy_auth_regex");
-        let acls = acls.map(|acl| acl.name.as_str().into()).collect();
-        Ok((!schemes.is_empty()).then_some(Self { schemes, acls }))
+        Ok((!schemes.is_empty()).then_some(Self { schemes }))
     }
 
     /// What keeps the schemes from being used.
