@@ -11,7 +11,7 @@ mod readers;
 mod text;
 
 pub use event::{Event, Options};
-pub use model::{access, auth, cache, helper, list_file, log, marks, peer, port, values};
+pub use model::{access, auth, cache, helper, list_file, log, marks, peer, port, rewrite, values};
 
 pub use model::access::{
     AccessRule, AclLine, AclRef, DenyInfo, HeaderAccess, HeaderAdd, HeaderReplace, OutgoingAddress,

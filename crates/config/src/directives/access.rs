@@ -15,7 +15,7 @@ pub(super) const ROWS: &[Row] = &[
     row("tproxy_uses_indirect_client", &[], Kind::OnOff, ["on/off", "off"], since("3.2"), "use the indirect client address when spoofing", checked(set!(tproxy_uses_indirect_client, on_off), not_yet(Area::Interception))),
     row("spoof_client_ip", &[], Kind::AccessList, ["allow/deny acl..", "allow all"], since("3.4"), "whether TPROXY traffic is sent from the client's IP", checked(rules!(spoof_client_ip), not_yet(Area::Interception))),
     row("http_access", &[], Kind::AccessList, ["allow/deny [!]acl..", "deny all"], since("2.5"), "main request admission; first match wins, none = opposite of last action, no lines = deny", rules!(http_access)),
-    row("adapted_http_access", &["http_access2"], Kind::AccessList, ["allow/deny acl..", "allow all"], since("2.6").except("3.0"), "second admission check after rewrite/adaptation", not_yet(Area::Helpers)),
+    row("adapted_http_access", &["http_access2"], Kind::AccessList, ["allow/deny acl..", "allow all"], since("2.6").except("3.0"), "second admission check after rewrite/adaptation", rules!(adapted_http_access)),
     row("http_reply_access", &[], Kind::AccessList, ["allow/deny acl..", "allow all"], since("2.5"), "admission of replies", rules!(http_reply_access)),
     row("icp_access", &[], Kind::AccessList, ["allow/deny acl..", "deny all"], since("2.5"), "who may query by ICP", checked(rules!(icp_access), not_yet(Area::Peers))),
     row("htcp_access", &[], Kind::AccessList, ["allow/deny acl..", "deny all"], since("2.6"), "who may send HTCP TST", checked(rules!(htcp_access), not_yet(Area::Peers))),

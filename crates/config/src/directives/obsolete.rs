@@ -1,7 +1,7 @@
 //! Directives: names that newer Squids no longer have.
 
 use super::{Area, Kind, Row, not_yet, obsolete, only, row, translated};
-use crate::readers::{accelerator, header, log, old, old_log, peer, pool, tls};
+use crate::readers::{accelerator, header, log, old, old_log, peer, pool, rewrite, tls};
 
 const ACCEL: &str =
     "Use accel of http_port and originserver of cache_peer; a warning at the end has the lines.";
@@ -74,7 +74,7 @@ pub(super) const ROWS: &[Row] = &[
     row("sslproxy_flags", &[], Kind::Word, ["flags", ""], only("2.6", "3.5"), "tls_outgoing_options flags=", translated("Use tls_outgoing_options flags=.", tls::sslproxy)),
     row("sslproxy_options", &[], Kind::Word, ["options", ""], only("2.6", "3.5"), "tls_outgoing_options options=", translated("Use tls_outgoing_options options=.", tls::sslproxy)),
     row("sslproxy_version", &[], Kind::Number, ["N", ""], only("2.6", "3.5"), "tls_outgoing_options version=", translated("Use tls_outgoing_options min-version=.", tls::sslproxy)),
-    row("storeurl_access", &[], Kind::AccessList, ["allow/deny acl..", ""], only("2.7", "2.7"), "store_id_access", obsolete("Use store_id_access.")),
+    row("storeurl_access", &[], Kind::AccessList, ["allow/deny acl..", ""], only("2.7", "2.7"), "store_id_access", translated("Use store_id_access.", rewrite::storeurl_access)),
     row("storeurl_rewrite_concurrency", &[], Kind::Number, ["N", ""], only("2.7", "2.7"), "concurrency= of store_id_children", translated("Use concurrency= of store_id_children.", pool::store_id_concurrency)),
     row("update_headers", &[], Kind::Unread, ["", ""], only("2.7", "2.7"), "nothing any more", obsolete(UNUSED)),
     row("upgrade_http0.9", &[], Kind::Unread, ["", ""], only("2.7", "2.7"), "nothing any more", obsolete(UNUSED)),

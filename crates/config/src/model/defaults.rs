@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::helper::Pool;
 use super::marks::QosFlows;
+use super::rewrite::EXTRAS;
 use super::{Config, FilePlace, ForwardedFor, Relaxed, UriWhitespace};
 
 const KB: u64 = 1024;
@@ -59,6 +60,19 @@ impl Default for Config {
             auth_param: Vec::new(),
             authenticate_ttl: minutes(60),
             authenticate_ip_ttl: Duration::from_secs(1),
+            url_rewrite_program: None,
+            url_rewrite_children: Pool::default(),
+            url_rewrite_access: Vec::new(),
+            url_rewrite_bypass: false,
+            url_rewrite_extras: EXTRAS.to_owned(),
+            url_rewrite_host_header: true,
+            url_rewrite_timeout: None,
+            adapted_http_access: Vec::new(),
+            store_id_program: None,
+            store_id_children: Pool::default(),
+            store_id_access: Vec::new(),
+            store_id_bypass: true,
+            store_id_extras: EXTRAS.to_owned(),
             peers: Vec::new(),
             prefer_direct: false,
             nonhierarchical_direct: true,
@@ -67,8 +81,6 @@ impl Default for Config {
             forward_max_tries: 25,
             connect_retries: 0,
             retry_on_error: false,
-            url_rewrite_children: Pool::default(),
-            store_id_children: Pool::default(),
             cache_miss_revalidate: true,
             tls_outgoing_options: Vec::new(),
             tcp_outgoing_address: Vec::new(),

@@ -11,6 +11,7 @@ pub mod log;
 pub mod marks;
 pub mod peer;
 pub mod port;
+pub mod rewrite;
 pub mod values;
 
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ use log::{AccessLog, LogFormat};
 use marks::{MarkRule, QosFlows};
 use peer::Peer;
 use port::Port;
+use rewrite::{HelperProgram, UrlRewriteTimeout};
 
 /// A whole configuration. Sizes are bytes. Unset directives have the defaults of the newest Squid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,6 +131,34 @@ pub struct Config {
     /// An address belongs to a user for so long after the last request (`max_user_ip`).
     pub authenticate_ip_ttl: Duration,
 
+    // Rewriting.
+    /// The URL rewriter; `None` rewrites nothing.
+    pub url_rewrite_program: Option<HelperProgram>,
+    /// How many there are.
+    pub url_rewrite_children: Pool,
+    /// Which requests it is asked about.
+    pub url_rewrite_access: Vec<AccessRule>,
+    /// Requests go on unchanged when there is no answer.
+    pub url_rewrite_bypass: bool,
+    /// What follows the URL in the question.
+    pub url_rewrite_extras: String,
+    /// Host names the new URL.
+    pub url_rewrite_host_header: bool,
+    /// What becomes of questions that wait for too long; `None` (no line) is up to the pool.
+    pub url_rewrite_timeout: Option<UrlRewriteTimeout>,
+    /// May the request as rewritten be served?
+    pub adapted_http_access: Vec<AccessRule>,
+    /// The helper that names cache keys; `None`: the URL does.
+    pub store_id_program: Option<HelperProgram>,
+    /// How many there are.
+    pub store_id_children: Pool,
+    /// Which requests it is asked about.
+    pub store_id_access: Vec<AccessRule>,
+    /// Nobody waits for it when its queue is full.
+    pub store_id_bypass: bool,
+    /// What follows the URL in the question.
+    pub store_id_extras: String,
+
     // Next hops.
     /// `cache_peer` lines.
     pub peers: Vec<Peer>,
@@ -146,10 +176,6 @@ pub struct Config {
     pub connect_retries: u32,
     /// Try another hop on 403, 500, 501 and 503.
     pub retry_on_error: bool,
-    /// URL rewriters.
-    pub url_rewrite_children: Pool,
-    /// Store-ID helpers.
-    pub store_id_children: Pool,
     /// Conditions of a client are passed on when there is a miss.
     pub cache_miss_revalidate: bool,
     /// TLS towards origins: `key=value` words of all lines.

@@ -16,6 +16,7 @@ pub(crate) mod peer;
 pub(crate) mod pool;
 pub(crate) mod port;
 pub(crate) mod refresh;
+pub(crate) mod rewrite;
 pub(crate) mod simple;
 pub(crate) mod tls;
 
