@@ -209,6 +209,7 @@ impl Running {
         self.crew.orders().log.rotate();
         self.cache_log.rotate();
         self.retired_logs.retain(RetiredLog::reopen);
+        self.crew.shared().helpers.restart();
     }
 
     fn close_logs(&self) {

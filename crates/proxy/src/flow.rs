@@ -48,12 +48,22 @@ pub(crate) struct Received<'c> {
     pub(crate) head: &'c RequestHead,
     /// The normalised target: the one value for key, rules, hop, connect and log.
     pub(crate) target: &'c Target,
+    /// The target that the client asked for, where `target` was put in its place.
+    pub(crate) asked: Option<&'c Target>,
     /// How the content is framed, fixed once.
     pub(crate) framing: Framing,
     /// What is learnt of it on its way.
     pub(crate) learnt: &'c Learnt,
     /// When the head was complete.
     pub(crate) now: Now,
+}
+
+impl<'c> Received<'c> {
+    /// What its response is stored under.
+    pub(crate) fn key(&self) -> &'c [u8] {
+        let store_id = self.learnt.store_id();
+        store_id.unwrap_or_else(|| self.target.url())
+    }
 }
 
 /// Proof that the access lists let the request pass. Only `access` makes one, and `fetch`, `tunnel`
@@ -78,7 +88,6 @@ pub(crate) struct Admitted<'c> {
     /// The request.
     pub(crate) received: &'c Received<'c>,
     /// Who let it in.
-    #[expect(dead_code, reason = "that there is one is what counts")]
     pub(crate) permit: Permit,
 }
 

@@ -15,6 +15,7 @@ pub mod reply;
 pub mod worker;
 
 mod access;
+mod adapt;
 mod cache;
 mod digits;
 mod fetch;

@@ -17,6 +17,8 @@ use crate::access::Logins;
 use crate::clients::Clients;
 use crate::clients::users::UserAddresses;
 use crate::fetch::Guard;
+use crate::adapt::Rewriter;
+use crate::cache::StoreId;
 use crate::helpers::Helpers;
 use crate::hops::Peer;
 use crate::listen::target::split_host;
@@ -59,6 +61,10 @@ pub struct Plan {
     pub(crate) uri_whitespace: UriWhitespace,
     /// How users log in; `None` when nobody does.
     pub(crate) logins: Option<Logins>,
+    /// `url_rewrite_program`.
+    pub(crate) rewriter: Option<Rewriter>,
+    /// `store_id_program`.
+    pub(crate) store_id: Option<StoreId>,
     pub(crate) visible_hostname: String,
     pub(crate) unique_hostname: String,
 }
@@ -217,6 +223,8 @@ impl Plan {
         config.acls.iter_mut().for_each(|acl| acl.values.release());
         let logins_before = before.and_then(|before| before.logins.as_ref());
         let logins = Logins::new(&config, helpers, logins_before).map_err(Problems)?;
+        let rewriter = Rewriter::new(&config, helpers)?;
+        let store_id = StoreId::new(&config, helpers)?;
         let visible_hostname = config
             .visible_hostname
             .clone()
@@ -262,6 +270,8 @@ impl Plan {
                 config::UriWhitespace::Chop => UriWhitespace::Chop,
             },
             logins,
+            rewriter,
+            store_id,
             visible_hostname,
             unique_hostname,
             rules,

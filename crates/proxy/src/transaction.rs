@@ -8,6 +8,7 @@ use http::Method;
 use wire::field::FieldId;
 use wire::http1::Version;
 
+use crate::adapt::Adapted;
 use crate::cache::{Conditions, Joined};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Side};
@@ -17,7 +18,7 @@ use crate::listen::client::{ClientIn, ClientOut};
 use crate::listen::write::{ReplyTo, Sent, send};
 use crate::log::{INVALID_REQUEST, LogFacts, METHOD_NOT_ALLOWED, REQUEST_TOO_LARGE};
 use crate::record::{Marks, Record, ResultTag};
-use crate::{access, cache, reply, tunnel};
+use crate::{access, adapt, cache, reply, tunnel};
 
 /// Serves a request: from the head that `listen` read to the last byte of the reply, the log line
 /// and the counters.
@@ -34,7 +35,8 @@ pub(crate) async fn serve(
         keep_alive: cx.may_keep_alive(received),
         unix_secs: received.now.unix_secs(),
     };
-    let outcome = respond(cx, received, input, output, record).await;
+    let adapted = Adapted::default();
+    let outcome = respond(cx, received, &adapted, input, output, record).await;
     let after = match outcome {
         Ok(Outcome::Reply(response)) => deliver(cx, to, output, response, record).await,
         Ok(Outcome::Tunnelled) => After::Close,
@@ -46,6 +48,7 @@ pub(crate) async fn serve(
             deliver(cx, to, output, response, record).await
         }
     };
+    let received = &adapted.of(received);
     close_record(cx, received.connection, record, Some(received));
     after
 }
@@ -87,18 +90,27 @@ enum Outcome<'c> {
 /// From request to response. Each line is a station.
 async fn respond<'c>(
     cx: &'c Rc<Context>,
-    received: &'c Received<'c>,
+    asked: &'c Received<'c>,
+    adapted: &'c Adapted,
     input: &'c mut ClientIn,
     output: &mut ClientOut,
     record: &mut Record,
 ) -> Result<Outcome<'c>, Failure> {
-    access::follow(cx, received, record).await; // follow_x_forwarded_for
-    cx.check_size(received)?; // request_body_max_size
-    let admitted = access::admit(cx, received, record).await?; // http_access
+    access::follow(cx, asked, record).await; // follow_x_forwarded_for
+    cx.check_size(asked)?; // request_body_max_size
+    let admitted = access::admit(cx, asked, record).await?; // http_access
+    let redirect = adapt::request(cx, asked, adapted).await?; // url_rewrite_program
+    let received = &adapted.of(asked);
+    let admitted = access::readmit(cx, received, admitted, record).await?; // adapted_http_access
     cx.plan.marking.client(cx, received, output); // clientside_tos, mark_client_packet
+    if let Some(to) = redirect {
+        let response = adapt::redirected(cx, &to, record);
+        return reply::prepare(cx, received, response, record).map(Outcome::Reply);
+    }
     if let Some(response) = reply::own(cx, received, record) {
         return Ok(Outcome::Reply(response)); // TRACE and OPTIONS that end here
     }
+    cache::learn_store_id(cx, received).await; // store_id_program
     if received.head.method.as_str() == "PURGE" && cx.plan.rules.purge {
         return Ok(Outcome::Reply(cache::purge(cx, received, record)));
     }

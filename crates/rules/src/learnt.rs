@@ -15,15 +15,14 @@ pub struct Learnt(OnceCell<Box<Facts>>);
 struct Facts {
     indirect_client: Cell<Option<IpAddr>>,
     delayed_client: Cell<Option<IpAddr>>,
-    destination: OnceCell<Arc<[IpAddr]>>,
-    destination_name: OnceCell<Box<str>>,
+    target: TargetFacts,
     client_name: OnceCell<Box<str>>,
     user: OnceCell<Arc<str>>,
     client_connections: Cell<Option<u32>>,
     user_addresses: Cell<Option<u32>>,
     client_mac: Cell<Option<Option<[u8; 6]>>>,
     forgets_user_addresses: Cell<bool>,
-    externals: RefCell<SmallVec<[Asked; 4]>>,
+    store_id: OnceCell<Box<[u8]>>,
     notes: RefCell<Notes>,
     client_notes: RefCell<Option<Notes>>,
     /// Indices of the ACLs that have annotated.
@@ -32,6 +31,27 @@ struct Facts {
 
 /// Index of an `external` ACL, and what its helper said; `None`: it was asked in vain.
 type Asked = (u32, Option<bool>);
+
+/// What was asked with the target in mind.
+#[derive(Debug, Default)]
+struct TargetFacts {
+    destination: OnceCell<Arc<[IpAddr]>>,
+    destination_name: OnceCell<Box<str>>,
+    externals: RefCell<SmallVec<[Asked; 4]>>,
+    /// Of the target that took this one's place.
+    next: OnceCell<Box<Self>>,
+}
+
+impl Facts {
+    /// Those of the target as it is now.
+    fn target(&self) -> &TargetFacts {
+        let mut latest = &self.target;
+        while let Some(next) = latest.next.get() {
+            latest = next;
+        }
+        latest
+    }
+}
 
 impl Learnt {
     /// For a transaction on a connection that `annotate_client` has annotated before.
@@ -69,22 +89,23 @@ impl Learnt {
 
     /// The addresses of the target's host: `None` is not asked yet, empty is asked in vain.
     pub fn destination(&self) -> Option<&[IpAddr]> {
-        Some(self.0.get()?.destination.get()?)
+        Some(self.0.get()?.target().destination.get()?)
     }
 
     /// Notes them.
     pub fn learn_destination(&self, addresses: Arc<[IpAddr]>) {
-        self.facts().destination.get_or_init(|| addresses);
+        self.facts().target().destination.get_or_init(|| addresses);
     }
 
     /// Name of a target that is an address: `None` is not asked yet, empty is asked in vain.
     pub fn destination_name(&self) -> Option<&str> {
-        Some(self.0.get()?.destination_name.get()?)
+        Some(self.0.get()?.target().destination_name.get()?)
     }
 
     /// Notes it.
     pub fn learn_destination_name(&self, name: &str) {
-        self.facts().destination_name.get_or_init(|| name.into());
+        let facts = self.facts().target();
+        facts.destination_name.get_or_init(|| name.into());
     }
 
     /// Name of the client's address: `None` is not asked yet, empty is asked in vain.
@@ -159,20 +180,39 @@ impl Learnt {
     }
 
     fn asked_external(&self, acl: u32) -> Option<Option<bool>> {
-        let externals = self.0.get()?.externals.borrow();
+        let externals = self.0.get()?.target().externals.borrow();
         let found = externals.iter().find(|(known, _)| *known == acl);
         found.map(|(_, matches)| *matches)
     }
 
     /// Notes it.
     pub fn learn_external(&self, acl: u32, matches: bool) {
-        let mut externals = self.facts().externals.borrow_mut();
+        let mut externals = self.facts().target().externals.borrow_mut();
         externals.push((acl, Some(matches)));
     }
 
     /// Notes that it can't be found out.
     pub fn fail_external(&self, acl: u32) {
-        self.facts().externals.borrow_mut().push((acl, None));
+        let mut externals = self.facts().target().externals.borrow_mut();
+        externals.push((acl, None));
+    }
+
+    /// The request is for another target from now on: what was learnt of the old one, and by external ACLs that may
+    /// have been told of it, isn't known any more.
+    pub fn forget_target(&self) {
+        if let Some(facts) = self.0.get() {
+            facts.target().next.get_or_init(Box::default);
+        }
+    }
+
+    /// What the response is stored under, where that isn't the URL.
+    pub fn store_id(&self) -> Option<&[u8]> {
+        self.0.get()?.store_id.get().map(|id| &**id)
+    }
+
+    /// Notes it.
+    pub fn learn_store_id(&self, id: &[u8]) {
+        self.facts().store_id.get_or_init(|| id.into());
     }
 
     /// What ACLs and helpers have noted so far.
@@ -274,6 +314,23 @@ mod tests {
         );
         assert!(!learnt.is_external_unknown(3) && !learnt.is_external_unknown(4));
         assert_eq!(learnt.client_name(), None);
+    }
+
+    #[test]
+    fn another_target_is_learnt_anew() {
+        let learnt = Learnt::default();
+        learnt.forget_target();
+        for name in ["first", "second", "third"] {
+            assert_eq!(learnt.destination_name(), None);
+            assert_eq!(learnt.external(3), None);
+            learnt.learn_destination_name(name);
+            learnt.learn_external(3, true);
+            assert_eq!(learnt.destination_name(), Some(name));
+            learnt.learn_client_name("client");
+            learnt.forget_target();
+        }
+        assert_eq!(learnt.destination_name(), None);
+        assert_eq!(learnt.client_name(), Some("client"));
     }
 
     #[test]

@@ -62,6 +62,28 @@ pub(crate) async fn admit<'c>(
     })
 }
 
+/// `adapted_http_access`: may the request be served as adaptation has left it?
+///
+/// # Errors
+///
+/// It may not; the failure names the rule.
+pub(crate) async fn readmit<'c>(
+    cx: &Context,
+    received: &'c Received<'c>,
+    Admitted { permit, .. }: Admitted<'_>,
+    record: &mut Record,
+) -> Result<Admitted<'c>, Failure> {
+    check(cx, List::AdaptedHttpAccess, received)
+        .await
+        .inspect_err(|_| record.tag(crate::record::ResultTag::Denied))?;
+    Ok(Admitted { received, permit })
+}
+
+/// Does the list say yes, once all that it asks for is learnt?
+pub(crate) async fn permits(cx: &Context, list: List, received: &Received<'_>) -> bool {
+    check(cx, list, received).await.is_ok()
+}
+
 /// `miss_access`: may this request make us fetch?
 ///
 /// # Errors
@@ -232,6 +254,7 @@ pub(crate) fn describe(cx: &Context, list: List, rule: Option<&Rule>) -> Option<
     let directive = match list {
         List::HttpAccess => "http_access",
         List::HttpReplyAccess => "http_reply_access",
+        List::AdaptedHttpAccess => "adapted_http_access",
         List::MissAccess => "miss_access",
         List::PrivateDestination => "private_destination_access",
         _ => "",

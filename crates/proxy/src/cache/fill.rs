@@ -70,7 +70,7 @@ pub(crate) fn store<'c>(
         Some(slot) => slot,
         None => match cx
             .store
-            .begin(KeyRef::new(received.target.url()), false, |_| false)
+            .begin(KeyRef::new(received.key()), false, |_| false)
         {
             Begin::Lead(slot) => slot,
             Begin::Found(_) | Begin::Join(_) => return pass(cx, received, head, body),

@@ -3,6 +3,7 @@
 
 mod answer;
 mod fill;
+mod store_id;
 pub(crate) mod stored;
 
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use stored::StoredResponse;
 
 pub(crate) use answer::answer;
 pub(crate) use fill::store;
+pub(crate) use store_id::{StoreId, learn_store_id};
 
 /// Looks a request up. Sets the log's tag to what it found.
 pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record) -> Lookup {
@@ -40,7 +42,7 @@ pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record)
         return Lookup::Pass;
     }
     let fields = effective_fields(received);
-    let key = KeyRef::new(received.target.url());
+    let key = KeyRef::new(received.key());
     let Some(object) = cx.store.find(key, |meta| meta.vary.matches(&head.fields)) else {
         return if only_if_cached(fields) {
             Lookup::Unsatisfiable
@@ -133,7 +135,7 @@ pub(crate) fn purge<'c>(
     received: &Received<'_>,
     record: &mut Record,
 ) -> Response<'c> {
-    let removed = cx.store.remove(KeyRef::new(received.target.url()));
+    let removed = cx.store.remove(KeyRef::new(received.key()));
     record.tag(ResultTag::None);
     record.hierarchy = Hierarchy::None;
     let mut head = Box::new(ResponseHead::with_status(if removed > 0 {
@@ -179,7 +181,7 @@ pub(crate) async fn join(
             Joined::Alone
         }
         Waited::Failed => {
-            let (key, fields) = (KeyRef::new(received.target.url()), &received.head.fields);
+            let (key, fields) = (KeyRef::new(received.key()), &received.head.fields);
             Joined::Again(cx.store.begin(key, true, |meta| meta.vary.matches(fields)))
         }
     }
@@ -250,6 +252,9 @@ fn frame(received: &Received<'_>, head: &mut ResponseHead, body: &OriginBody<'_>
 /// What a successful unsafe request makes stale goes (RFC 9111 §4.4).
 fn invalidate_for(cx: &Context, received: &Received<'_>, head: &ResponseHead) {
     let method = &received.head.method;
+    if invalidate::spoils(method, head.status) {
+        cx.store.remove(KeyRef::new(received.key()));
+    }
     for target in invalidate::spoiled(method, received.target, head.status, &head.fields) {
         cx.store.remove(KeyRef::new(target.url()));
     }

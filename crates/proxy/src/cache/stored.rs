@@ -134,7 +134,7 @@ pub(crate) fn exchange<'e>(
 ) -> Exchange<'e> {
     Exchange {
         method: &received.head.method,
-        url: received.target.url(),
+        url: received.key(),
         request: &received.head.fields,
         status: head.status,
         reply: &head.fields,

@@ -37,7 +37,11 @@ pub(crate) fn write_head(
             ProxyAuth::Drop
         },
     );
-    fields.set(FieldId::Host, hop.host_field(target));
+    let named = match received.asked {
+        Some(asked) if !cx.plan.config.url_rewrite_host_header => asked,
+        _ => target,
+    };
+    fields.set(FieldId::Host, hop.host_field(named));
     login::apply(received, hop, fields);
     if let Some(conditions) = conditions {
         conditions.apply(cx, fields);

@@ -16,6 +16,7 @@
 mod asked;
 mod backoff;
 mod child;
+mod extras;
 mod keeper;
 mod options;
 mod pool;
@@ -24,6 +25,7 @@ mod question;
 mod queue;
 mod status;
 mod stderr;
+mod url;
 
 use std::convert::Infallible;
 use std::io;
@@ -40,6 +42,7 @@ pub use options::{Children, Kind, Options, Overload};
 pub use pool::{Pool, Reserved};
 pub use question::Failed;
 pub use status::{ChildStatus, Phase, Status};
+pub(crate) use url::{UrlHelper, UrlHelperLines, note};
 
 /// The longest answer; Squid's buffer. A child that writes a longer line is killed.
 pub const ANSWER_BYTES_MAX: usize = 32 * 1024;

@@ -16,11 +16,16 @@ pub fn is_unsafe(method: &Method) -> bool {
     ) && method.as_str() != "PURGE"
 }
 
+/// Does a response with this status to such a request invalidate anything?
+pub fn spoils(method: &Method, status: u16) -> bool {
+    is_unsafe(method) && (200..400).contains(&status)
+}
+
 /// The URLs that a response to this request invalidates: its own, and those in Location and Content-Location that have
 /// the same origin. None for safe methods and for errors.
 pub fn spoiled(method: &Method, target: &Target, status: u16, reply: &Fields) -> Spoiled {
     let mut spoiled = Spoiled::new();
-    if !is_unsafe(method) || !(200..400).contains(&status) {
+    if !spoils(method, status) {
         return spoiled;
     }
     spoiled.push(target.clone());
