@@ -34,5 +34,6 @@ mod peers;
 mod program;
 mod reload;
 mod reuse;
+mod rewriting;
 mod timeouts;
 mod tunnel;
