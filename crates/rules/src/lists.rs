@@ -91,6 +91,9 @@ lists! {
     PrivateDestination = private_destination_access or true;
     HttpAccess = http_access or false;
     HttpReplyAccess = http_reply_access or true;
+    UrlRewriteAccess = url_rewrite_access or true;
+    AdaptedHttpAccess = adapted_http_access or true;
+    StoreIdAccess = store_id_access or true;
     MissAccess = miss_access or true;
     Cache = cache or true;
     SendHit = send_hit or true;
