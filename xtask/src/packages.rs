@@ -29,6 +29,7 @@ pub(crate) const TEST: &[Need] = &[
     need("nginx", "nginx"),
     need("squid", "squid"),
     need("openssl", "openssl"),
+    need("squidGuard", "squidguard"),
 ];
 
 /// What the load harness starts.

@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Area {
     /// Facts that rules ask for, and what rules may do.
     AccessControl,
-    /// Programs that are asked: rewriters, store-ID, external ACLs.
+    /// Programs that are asked: external ACLs, Location rewriters.
     Helpers,
     /// Who the user is.
     Authentication,
@@ -85,7 +85,7 @@ impl Area {
     const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::AccessControl => ("access control", "Rules work without these facts and limits; one that needs a missing fact opens nothing."),
-            Self::Helpers => ("helpers", "No helper program is started: URLs are neither rewritten nor given a store-ID, and rules with external ACLs open nothing."),
+            Self::Helpers => ("helpers", "No such program is started: rules with external ACLs open nothing, and Location fields stay as they are."),
             Self::Authentication => ("authentication", "Nobody can log in: rules that ask for a user refuse everyone."),
             Self::Caching => ("caching", "Responses are stored and reused by the usual rules, without this exception."),
             Self::DiskCache => ("the disk cache", "Responses are kept in memory alone, within cache_mem, and a restart forgets them."),
