@@ -14,11 +14,11 @@ use wire::http1::{Limits, Relaxed, Version};
 use wire::target::{Scheme, UriWhitespace};
 
 use crate::access::Logins;
+use crate::adapt::Rewriter;
+use crate::cache::StoreId;
 use crate::clients::Clients;
 use crate::clients::users::UserAddresses;
 use crate::fetch::Guard;
-use crate::adapt::Rewriter;
-use crate::cache::StoreId;
 use crate::helpers::Helpers;
 use crate::hops::Peer;
 use crate::listen::target::split_host;
