@@ -98,10 +98,10 @@ async fn respond<'c>(
     access::follow(cx, asked, record).await; // follow_x_forwarded_for
     cx.check_size(asked)?; // request_body_max_size
     let admitted = access::admit(cx, asked, record).await?; // http_access
-    cx.plan.marking.client(cx, asked, output); // clientside_tos, mark_client_packet
     let redirect = adapt::request(cx, asked, adapted).await?; // url_rewrite_program
     let received = &adapted.of(asked);
     let admitted = access::readmit(cx, received, admitted, record).await?; // adapted_http_access
+    cx.plan.marking.client(cx, received, output); // clientside_tos, mark_client_packet
     if let Some(to) = redirect {
         let response = adapt::redirected(cx, &to, record);
         return reply::prepare(cx, received, response, record).map(Outcome::Reply);

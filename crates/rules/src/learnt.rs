@@ -193,11 +193,8 @@ impl Learnt {
 
     /// Notes that it can't be found out.
     pub fn fail_external(&self, acl: u32) {
-        self.facts()
-            .target()
-            .externals
-            .borrow_mut()
-            .push((acl, None));
+        let mut externals = self.facts().target().externals.borrow_mut();
+        externals.push((acl, None));
     }
 
     /// The request is for another target from now on: what was learnt of the old one, and by external ACLs that may
