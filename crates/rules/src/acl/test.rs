@@ -91,6 +91,10 @@ impl Acls {
         self.list.push(acl);
     }
 
+    pub(crate) fn get(&self, acl: u32) -> Option<&Acl> {
+        self.list.get(acl as usize)
+    }
+
     pub(crate) fn test(&self, term: Term) -> Option<&Test> {
         self.list.get(term.acl as usize).map(|acl| &acl.test)
     }
