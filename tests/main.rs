@@ -21,6 +21,7 @@ mod collapse;
 mod command_line;
 mod crowds;
 mod descriptors;
+mod error_pages;
 mod forward;
 mod framing;
 mod hostile_origin;

@@ -6,7 +6,8 @@ use crate::acl::{Acls, Term, Verdict};
 use crate::facts::Facts;
 
 impl AccessList {
-    /// Name of the ACL that was asked last when this rule decided, or when none applied: of a group, the member.
+    /// Name of the ACL that was asked last when this rule decided, when none applied, or when one asks for a fact that
+    /// can't be had: of a group, the member.
     pub fn last_asked<'r>(
         &self,
         acls: &'r Acls,
@@ -23,7 +24,10 @@ impl AccessList {
                 acl: acls.find(rule.last_acl()?)?,
                 negated: false,
             },
-            None => search.last_of_all(&self.rules.last()?.terms)?,
+            None => {
+                let asking = self.rules.iter().find(|rule| search.asks(rule));
+                search.last_of_all(&asking.or(self.rules.last())?.terms)?
+            }
         };
         search.innermost(term)
     }
@@ -60,6 +64,11 @@ impl<'r> Search<'r, '_> {
     fn last_of_all(&mut self, terms: &[Term]) -> Option<Term> {
         let stopped = terms.iter().find(|term| !self.matches(**term));
         stopped.or(terms.last()).copied()
+    }
+
+    fn asks(&mut self, rule: &Rule) -> bool {
+        let verdict = self.acls.check_all(&rule.terms, self.facts, &mut self.memo);
+        matches!(verdict, Verdict::Ask(_))
     }
 
     fn matches(&mut self, term: Term) -> bool {
