@@ -22,6 +22,7 @@ mod collapse;
 mod command_line;
 mod crowds;
 mod descriptors;
+mod error_pages;
 mod external_acl;
 mod forward;
 mod framing;

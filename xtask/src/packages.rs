@@ -12,7 +12,7 @@ use rustix::process::geteuid;
 
 use crate::steps::run;
 
-/// A program that we need, and the package that brings it.
+/// A program that we need, or a file in full, and the package that brings it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
     program: &'static str,
@@ -30,6 +30,10 @@ pub(crate) const TEST: &[Need] = &[
     need("squid", "squid"),
     need("openssl", "openssl"),
     need("squidGuard", "squidguard"),
+    need(
+        "/usr/share/squid-langpack/de/ERR_ACCESS_DENIED",
+        "squid-langpack",
+    ),
 ];
 
 /// What the load harness starts.

@@ -12,14 +12,16 @@ mod text;
 
 pub use event::{Event, Options};
 pub use model::{
-    access, auth, cache, external, helper, list_file, log, marks, peer, port, rewrite, values,
+    access, auth, cache, deny_info, external, helper, list_file, log, marks, peer, port, rewrite,
+    values,
 };
 
 pub use model::access::{
-    AccessRule, AclLine, AclRef, DenyInfo, HeaderAccess, HeaderAdd, HeaderReplace, OutgoingAddress,
-    SizeRule, UpgradeRule,
+    AccessRule, AclLine, AclRef, HeaderAccess, HeaderAdd, HeaderReplace, OutgoingAddress, SizeRule,
+    UpgradeRule,
 };
 pub use model::cache::{CacheDir, RefreshOptions, RefreshPattern, Replacement};
+pub use model::deny_info::{DenyAnswer, DenyInfo};
 pub use model::log::{AccessLog, LogFormat, LogModule};
 pub use model::peer::{Peer, PeerKind, PeerLogin, PeerOptions};
 pub use model::port::{Accel, KeepAlive, PmtuDiscovery, Port, PortMode, VirtualPort};

@@ -21,7 +21,7 @@ use wire::http1::{Framing, ResponseHead, may_reuse};
 use wire::value::date::DATE_BYTES;
 
 use crate::access;
-use crate::failure::{Failure, FailureKind, Side};
+use crate::failure::{Failure, FailureKind, Refusal, Side};
 use crate::flow::{Received, Store};
 use crate::hops::peer::OpenPeer;
 use crate::hops::{Hop, Peer, Pool};
@@ -46,9 +46,11 @@ pub struct Context {
     pub(crate) draining: Rc<Cell<bool>>,
     /// The second that a date was last made for, and the date.
     pub(crate) date: Cell<(i64, HttpDate)>,
-    /// Words for rules that denied, by the rule's address in `plan`.
-    pub(crate) rule_texts: RefCell<HashMap<usize, Arc<str>>>,
+    pub(crate) refusals: RefCell<Refusals>,
 }
+
+/// What is told of rules that denied, by the rule's address in the plan (0: none matched) and `deny_info` line.
+type Refusals = HashMap<(usize, Option<u32>), Arc<Refusal>>;
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT`
 pub(crate) type HttpDate = [u8; DATE_BYTES];
@@ -215,14 +217,21 @@ impl Context {
             && wire::value::via::names(fields, self.plan.unique_hostname.as_bytes())
     }
 
-    /// The words for a rule: `http_access deny to_localhost (built-in line 12)`.
-    pub(crate) fn rule_text(&self, directive: &str, rule: &Rule) -> Arc<str> {
-        let address = std::ptr::from_ref(rule).addr();
-        let mut texts = self.rule_texts.borrow_mut();
-        let text = texts
-            .entry(address)
-            .or_insert_with(|| format!("{directive} {rule} ({})", rule.place).into());
-        Arc::clone(text)
+    /// What is told of a rule that denied. Made once.
+    pub(crate) fn refusal(
+        &self,
+        directive: &str,
+        rule: Option<&Rule>,
+        info: Option<u32>,
+    ) -> Arc<Refusal> {
+        let address = rule.map_or(0, |rule| std::ptr::from_ref(rule).addr());
+        let mut refusals = self.refusals.borrow_mut();
+        let refusal = refusals.entry((address, info)).or_insert_with(|| {
+            let words = |rule: &Rule| format!("{directive} {rule} ({})", rule.place);
+            let rule = rule.map(|rule| (words(rule), &rule.place));
+            Arc::new(self.plan.errors.refusal(rule, info))
+        });
+        Arc::clone(refusal)
     }
 
     /// Counts a finished transaction.

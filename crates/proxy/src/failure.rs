@@ -222,6 +222,11 @@ impl FailureKind {
             .map(|row| row.kind)
     }
 
+    /// Is it a challenge: may the client try again with a user and password?
+    pub const fn asks_to_log_in(self) -> bool {
+        matches!(self, Self::CacheAccessDenied | Self::CacheMgrAccessDenied)
+    }
+
     /// Every kind.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|row| row.kind)
@@ -271,11 +276,23 @@ pub struct Failure {
     pub errno: Option<i32>,
     /// What the log says; empty when the kind says it all.
     pub detail: Cow<'static, str>,
-    /// The rule that refused, as the page shows it:
-    /// `http_access deny to_localhost (squid.conf line 12)`.
-    pub rule: Option<Arc<str>>,
+    /// What is told of the rule that refused.
+    pub refusal: Option<Arc<Refusal>>,
     /// How the client may log in.
     pub challenge: Option<Box<Challenge>>,
+}
+
+/// What is told of the rule that refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refusal {
+    /// As the page shows it: `http_access deny to_localhost (squid.conf line 12)`; `None` when no rule matched.
+    pub rule: Option<Box<str>>,
+    /// Where it is, for programs: `squid.conf:12`; `None` unless `deny_reason` is on.
+    pub told_place: Option<Box<str>>,
+    /// `Proxy-Status` with that place.
+    pub proxy_status: Option<Box<[u8]>>,
+    /// Number of the `deny_info` line that says what the client gets.
+    pub info: Option<u32>,
 }
 
 impl Failure {
@@ -288,15 +305,15 @@ impl Failure {
             status_override: None,
             errno: None,
             detail: Cow::Borrowed(""),
-            rule: None,
+            refusal: None,
             challenge: None,
         }
     }
 
-    /// A request that a rule refused; `None` when no rule matched.
-    pub fn denied(rule: Option<Arc<str>>) -> Self {
+    /// A request that a rule refused; `None` when there is nothing to tell of it.
+    pub fn denied(refusal: Option<Arc<Refusal>>) -> Self {
         Self {
-            rule,
+            refusal,
             ..Self::new(FailureKind::AccessDenied, Side::Client)
         }
     }

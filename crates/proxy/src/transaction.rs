@@ -40,13 +40,18 @@ pub(crate) async fn serve(
     let after = match outcome {
         Ok(Outcome::Reply(response)) => deliver(cx, to, output, response, record).await,
         Ok(Outcome::Tunnelled) => After::Close,
-        Err(failure) => {
-            let mut response = reply::failure_response(cx, received, &failure, record);
-            // What follows a CONNECT was meant for the tunnel: it must not be read as a request.
-            response.close |= received.head.method == Method::CONNECT
-                && failure.kind != FailureKind::CacheAccessDenied;
-            deliver(cx, to, output, response, record).await
-        }
+        Err(failure) => match reply::failure_response(cx, received, &failure, record) {
+            Some(mut response) => {
+                // What follows a CONNECT was meant for the tunnel: it must not be read as a request.
+                response.close |= received.head.method == Method::CONNECT
+                    && failure.kind != FailureKind::CacheAccessDenied;
+                deliver(cx, to, output, response, record).await
+            }
+            None => {
+                output.abort();
+                After::Close
+            }
+        },
     };
     close_record(cx, received.connection, record, Some(&adapted.of(received)));
     after

@@ -200,7 +200,7 @@ impl Worker {
             heads: Rc::default(),
             draining: Rc::clone(&draining),
             date: Cell::new((0, [b' '; DATE_BYTES])),
-            rule_texts: RefCell::default(),
+            refusals: RefCell::default(),
         };
         Rc::new(Self {
             id: setup.id,
@@ -284,7 +284,7 @@ impl Worker {
             heads: Rc::clone(&before.heads),
             draining: Rc::clone(&before.draining),
             date: before.date.clone(),
-            rule_texts: RefCell::default(),
+            refusals: RefCell::default(),
         };
         self.context.replace(Rc::new(context));
     }

@@ -2,6 +2,8 @@
 //! ACLs that are always true are left out, rules that can't apply or can't be reached are dropped, and a list whose
 //! answer doesn't depend on the transaction is a constant.
 
+mod last;
+
 use std::fmt;
 
 use config::{AccessRule, AclRef, Place, Problem, Severity};

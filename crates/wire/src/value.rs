@@ -9,6 +9,7 @@ pub mod date;
 pub mod etag;
 pub mod range;
 pub mod via;
+pub mod weighted;
 
 /// `1*DIGIT` as a number; `None` for anything else and on overflow. For `Age`, `Max-Forwards`, …
 pub fn decimal(value: &[u8]) -> Option<u64> {

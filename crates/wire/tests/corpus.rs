@@ -119,5 +119,6 @@ targets! {
     date: wire::value::date::fuzz,
     etag: wire::value::etag::fuzz,
     via: wire::value::via::fuzz,
+    weighted: wire::value::weighted::fuzz,
     helper: wire::helper::fuzz,
 }

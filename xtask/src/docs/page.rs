@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use config::directives::{Area, Row, Status, TABLE, rows};
 
 /// Headings, in the order of the table's groups.
-const GROUPS: [&str; 19] = [
+const GROUPS: [&str; 20] = [
     "Threads, the process and its names",
     "Authentication",
     "Who may do what",
@@ -26,6 +26,7 @@ const GROUPS: [&str; 19] = [
     "Names and addresses",
     "Everything else",
     "Names that newer Squids no longer have",
+    "Names of our own",
 ];
 
 const INTRO: &str = "\
@@ -43,10 +44,11 @@ Every directive of Squid 2.5 to 8, and what becomes of it here.
 | refused | it is named in an error, with the reason, and never will be obeyed; the proxy starts |
 | obsolete | a message names it, as in Squid, with what to write in its place, and the proxy starts |
 
-A name that no Squid ever had keeps the proxy from starting. *Default* and *since* speak of Squid: what
-holds without a line, and the first version that had the directive, or the range that did; 2.5 stands for
-older ones too. Where our default is another, the last column says so. Of several lines the last one holds,
-unless the type is words, addresses, an access list, a form of its own, or has several parts: then lines add up.
+A name that neither Squid nor we ever had keeps the proxy from starting. *Default* and *since* speak of Squid:
+what holds without a line, and the first version that had the directive, or the range that did; 2.5 stands for
+older ones too, and Squall for names of our own, which a Squid doesn't know. Where our default is another, the
+last column says so. Of several lines the last one holds, unless the type is words, addresses, an access list,
+a form of its own, or has several parts: then lines add up.
 
 ";
 

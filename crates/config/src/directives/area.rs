@@ -37,7 +37,7 @@ pub enum Area {
     Networking,
     /// How messages and connections are treated.
     Http,
-    /// What a refused client reads.
+    /// What a client reads when something fails.
     ErrorPages,
     /// Names and addresses.
     Dns,
@@ -100,7 +100,7 @@ impl Area {
             Self::Wccp => ("WCCP", "No router is told of the proxy: it sends no traffic."),
             Self::Networking => ("networking", "Connections are as the system makes them: without marks, limits per client or a PROXY header."),
             Self::Http => ("HTTP", "Messages and connections are treated in the usual way, without this exception."),
-            Self::ErrorPages => ("error pages", "Refused clients read our pages, in English."),
+            Self::ErrorPages => ("error pages", "Clients read the errors of servers as they are."),
             Self::Dns => ("DNS", "Names are looked up in the usual way, without this exception."),
             Self::Process => ("the process", "The program runs as it was started in this respect."),
         }

@@ -1,4 +1,4 @@
-//! One table of every directive that any Squid from 2.5 to 8 has known, grouped
+//! One table of every directive that any Squid from 2.5 to 8 has known, and of our own, grouped
 //! as an operator thinks of them. Read by the parser, the documentation and `-k parse`.
 
 mod access;
@@ -19,6 +19,7 @@ mod kind;
 mod logs;
 mod misc;
 mod obsolete;
+mod ours;
 mod peers;
 mod ports;
 mod process;
@@ -57,6 +58,7 @@ pub const TABLE: &[&[Row]] = &[
     dns::ROWS,
     misc::ROWS,
     obsolete::ROWS,
+    ours::ROWS,
 ];
 
 /// All rows, one after the other.
@@ -77,7 +79,7 @@ pub struct Row {
     pub syntax: &'static str,
     /// What holds without a line.
     pub default: &'static str,
-    /// The Squids that have it.
+    /// The Squids that have it; those of our own say so ([`Versions::is_ours`]).
     pub versions: Versions,
     /// What it does here.
     pub status: Status,
@@ -253,6 +255,12 @@ mod tests {
         assert_eq!(known.len(), set.len(), "a name twice");
         assert_eq!(set, NAMES.lines().collect());
         assert_eq!(set.len(), 440);
+        let ours: Vec<&str> = ours::ROWS.iter().flat_map(Row::names).collect();
+        assert_eq!(
+            ours.len() + known.len(),
+            rows().flat_map(Row::names).count()
+        );
+        assert!(ours.iter().all(|name| !set.contains(name)), "{ours:?}");
     }
 
     #[test]

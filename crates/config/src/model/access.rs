@@ -84,17 +84,6 @@ pub struct UpgradeRule {
     pub rule: AccessRule,
 }
 
-/// One `deny_info` line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DenyInfo {
-    /// `[NNN:]page`, `[3NN:]URL` or `TCP_RESET`.
-    pub page: String,
-    /// It applies when the last ACL of the denying rule is one of these.
-    pub acls: Vec<String>,
-    /// Where it is written.
-    pub place: Place,
-}
-
 /// A size that holds when the ACLs match: `range_offset_limit` and `reply_body_max_size`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeRule {

@@ -5,6 +5,7 @@ pub mod access;
 pub mod auth;
 pub mod cache;
 mod defaults;
+pub mod deny_info;
 pub mod external;
 pub mod helper;
 pub mod list_file;
@@ -22,11 +23,12 @@ use std::time::Duration;
 
 use crate::problem::Problem;
 use access::{
-    AccessRule, AclLine, DenyInfo, HeaderAccess, HeaderAdd, HeaderReplace, OutgoingAddress,
-    SizeRule, UpgradeRule,
+    AccessRule, AclLine, HeaderAccess, HeaderAdd, HeaderReplace, OutgoingAddress, SizeRule,
+    UpgradeRule,
 };
 use auth::AuthScheme;
 use cache::{CacheDir, RefreshPattern, Replacement};
+use deny_info::DenyInfo;
 use external::ExternalAclType;
 use helper::Pool;
 use log::{AccessLog, LogFormat};
@@ -334,6 +336,18 @@ pub struct Config {
     pub client_db: bool,
     /// Error page templates.
     pub error_directory: Option<PathBuf>,
+    /// Language of error pages for who asks for none that is there; `None` is English.
+    pub error_default_language: Option<String>,
+    /// Tell the cache log of languages that clients ask for in vain.
+    pub error_log_languages: bool,
+    /// Style sheet of error pages.
+    pub err_page_stylesheet: FilePlace,
+    /// A text for error pages, as it is.
+    pub err_html_text: String,
+    /// Give the mail links of error pages what there is to tell.
+    pub email_err_data: bool,
+    /// Tell programs which rule refused.
+    pub deny_reason: bool,
 
     // Logs.
     /// `access_log` lines; empty is the program's default file.

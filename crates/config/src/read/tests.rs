@@ -147,7 +147,6 @@ fn what_asks_for_what_we_do_anyhow_needs_no_word() {
         "cache_replacement_policy heap LFUDA",
         "cache_store_log stdio:/x",
         "dead_peer_timeout 100 seconds",
-        "deny_info TCP_RESET all",
         "hostname_aliases a b",
         "log_mime_hdrs on",
         "pconn_lifetime 1 minute",
@@ -164,7 +163,7 @@ fn what_asks_for_what_we_do_anyhow_needs_no_word() {
 
 #[test]
 fn what_is_still_to_come_has_to_be_well_formed_all_the_same() {
-    for text in ["minimum_object_size x", "client_db maybe", "deny_info"] {
+    for text in ["minimum_object_size x", "client_db maybe"] {
         assert!(parse(text, "squid.conf").is_err(), "{text}");
     }
 }

@@ -1,6 +1,6 @@
 //! Directives with a value and the ACLs for which it holds.
 
-use crate::model::access::{DenyInfo, OutgoingAddress, SizeRule, UpgradeRule};
+use crate::model::access::{OutgoingAddress, SizeRule, UpgradeRule};
 use crate::read::Draft;
 use crate::text::line::{Line, Outcome};
 use crate::text::value::parse_bytes;
@@ -63,25 +63,6 @@ pub(crate) fn tcp_outgoing_address(draft: &mut Draft, line: &mut Line<'_>) -> Ou
         .config
         .tcp_outgoing_address
         .push(OutgoingAddress { addr, acls, place });
-    Ok(())
-}
-
-/// `PAGE acl…`
-pub(crate) fn deny_info(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
-    let page = line.required("page")?.into_owned();
-    let acls = line.words();
-    if acls.is_empty() {
-        line.note_error(
-            "deny_info line contains no ACL's, skipping",
-            "Name the ACLs it is for.",
-        );
-        return Ok(());
-    }
-    draft.config.deny_info.push(DenyInfo {
-        page,
-        acls,
-        place: line.place.clone(),
-    });
     Ok(())
 }
 
@@ -180,22 +161,6 @@ mod tests {
             "10.0.0.1".parse::<std::net::IpAddr>().unwrap()
         );
         assert!(parse("tcp_outgoing_address nowhere", "test").is_err());
-    }
-
-    #[test]
-    fn denial_pages_name_acls() {
-        let config = parse(
-            "deny_info 302:http://a/?url=%u one two\ndeny_info TCP_RESET",
-            "test",
-        )
-        .unwrap();
-        assert_eq!(config.deny_info[0].acls, ["one", "two"]);
-        let said = config.warnings.iter().map(|said| &*said.message);
-        let expected = [
-            "not yet: deny_info",
-            "deny_info line contains no ACL's, skipping",
-        ];
-        assert!(said.eq(expected), "{:?}", config.warnings);
     }
 
     #[test]

@@ -117,6 +117,16 @@ pub(crate) fn hostname_aliases(draft: &mut Draft, line: &mut Line<'_>) -> Outcom
     Ok(())
 }
 
+/// The rest of the line, markup and all.
+pub(crate) fn err_html_text(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    let text = line.remainder();
+    if text.is_empty() {
+        return Err(line.fatal("missing value"));
+    }
+    text.clone_into(&mut draft.config.err_html_text);
+    Ok(())
+}
+
 pub(crate) fn quoted_values(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     draft.quoting = line.on_off()?;
     Ok(())

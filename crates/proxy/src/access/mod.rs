@@ -4,9 +4,9 @@
 mod external;
 mod indirect;
 mod login;
+mod refusal;
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use rules::{Answer, Facts, List, Question, ReplyFacts, Rule};
 use wire::Fields;
@@ -19,6 +19,7 @@ use crate::record::Record;
 
 pub(crate) use external::Externals;
 pub(crate) use indirect::follow;
+pub(crate) use refusal::of as refusal_of;
 pub use login::Challenge;
 pub(crate) use login::{ConnectionLogin, Logins, add_fields as add_login_fields};
 
@@ -126,7 +127,8 @@ pub(crate) fn admit_reply(
         Answer::Allow(_) => Ok(()),
         Answer::Deny(rule) => {
             record.tag(crate::record::ResultTag::DeniedReply);
-            Err(Failure::denied(describe(cx, List::HttpReplyAccess, rule)))
+            let list = List::HttpReplyAccess;
+            Err(Failure::denied(refusal::of(cx, list, rule, &facts)))
         }
         // What can't be known here must not open anything.
         Answer::Ask(_) => {
@@ -182,9 +184,10 @@ pub(crate) fn logs(cx: &Context, log: usize, received: &Received<'_>, record: &R
 
 /// Asks a list; `Err` names the rule that denied, or says that the client has to log in.
 async fn check(cx: &Context, list: List, received: &Received<'_>) -> Result<(), Failure> {
-    match cx.plan.rules.check(list, &facts(received)) {
+    let facts = facts(received);
+    match cx.plan.rules.check(list, &facts) {
         Answer::Allow(_) => Ok(()),
-        Answer::Deny(rule) => Err(deny(cx, list, received, rule)),
+        Answer::Deny(rule) => Err(deny(cx, list, received, (rule, &facts))),
         Answer::Ask(question) => Box::pin(learn(cx, list, received, question)).await,
     }
 }
@@ -197,10 +200,15 @@ async fn learn(
     mut question: Question,
 ) -> Result<(), Failure> {
     for _ in 0..QUESTIONS_MAX {
-        answer(cx, received, question).await?;
-        match cx.plan.rules.check(list, &facts(received)) {
+        let answered = answer(cx, received, question).await;
+        let facts = facts(received);
+        answered.map_err(|failure| Failure {
+            refusal: refusal::of(cx, list, None, &facts),
+            ..failure
+        })?;
+        match cx.plan.rules.check(list, &facts) {
             Answer::Allow(_) => return Ok(()),
-            Answer::Deny(rule) => return Err(deny(cx, list, received, rule)),
+            Answer::Deny(rule) => return Err(deny(cx, list, received, (rule, &facts))),
             Answer::Ask(next) => question = next,
         }
     }
@@ -256,12 +264,16 @@ pub(crate) async fn answer(
 }
 
 /// A denial; of a user, it asks for another login.
-fn deny(cx: &Context, list: List, received: &Received<'_>, rule: Option<&Rule>) -> Failure {
-    let words = describe(cx, list, rule);
+fn deny(
+    cx: &Context,
+    list: List,
+    received: &Received<'_>,
+    (rule, facts): (Option<&Rule>, &Facts<'_>),
+) -> Failure {
     let asks = rule.is_some_and(|rule| login::is_asked_by(cx, rule));
     let again = asks.then(|| login::another(cx, received)).flatten();
     Failure {
-        rule: words,
+        refusal: refusal::of(cx, list, rule, facts),
         ..again.unwrap_or_else(|| Failure::denied(None))
     }
 }
@@ -270,17 +282,4 @@ fn deny(cx: &Context, list: List, received: &Received<'_>, rule: Option<&Rule>) 
 pub(crate) fn client(received: &Received<'_>) -> IpAddr {
     let indirect = received.learnt.indirect_client();
     indirect.unwrap_or_else(|| received.connection.client.ip())
-}
-
-/// The words for a rule that denied, if one did.
-pub(crate) fn describe(cx: &Context, list: List, rule: Option<&Rule>) -> Option<Arc<str>> {
-    let directive = match list {
-        List::HttpAccess => "http_access",
-        List::HttpReplyAccess => "http_reply_access",
-        List::AdaptedHttpAccess => "adapted_http_access",
-        List::MissAccess => "miss_access",
-        List::PrivateDestination => "private_destination_access",
-        _ => "",
-    };
-    rule.map(|rule| cx.rule_text(directive, rule))
 }

@@ -107,14 +107,17 @@ fn judge(cx: &Context, received: &Received<'_>, ip: IpAddr) -> Result<(), Failur
     facts.connecting_to = Some(ip.to_canonical());
     let rule = match cx.plan.rules.check(List::PrivateDestination, &facts) {
         Answer::Allow(_) => return Ok(()),
-        Answer::Deny(rule) => access::describe(cx, List::PrivateDestination, rule),
+        Answer::Deny(rule) => rule,
         // What isn't known by now must not open anything.
         Answer::Ask(_) => None,
     };
+    let refusal = access::refusal_of(cx, List::PrivateDestination, rule, &facts);
+    let mut refusal = refusal.as_deref().cloned().unwrap_or_default();
     let host = received.target.host();
-    let rule = rule.as_deref().unwrap_or("private_destination_access");
+    let rule = refusal.rule.as_deref();
+    let rule = rule.unwrap_or("private_destination_access");
     // The client isn't told which address it is: names may be known inside only.
-    let page = format!("{rule}: {host} leads to a {special} address");
-    let failure = Failure::denied(Some(Arc::from(page)));
+    refusal.rule = Some(format!("{rule}: {host} leads to a {special} address").into());
+    let failure = Failure::denied(Some(Arc::new(refusal)));
     Err(failure.with_detail(format!("{host} leads to {ip}, a {special} address")))
 }

@@ -1,27 +1,31 @@
-//! From a failure to a reply: the error page with its fields, made in one go.
+//! From a failure to a reply: the error page with its fields, made in one go; or what `deny_info` says in its place.
 
 use net::clock::Now;
 use wire::Fields;
 use wire::field::FieldId;
-use wire::http1::{Version, reason_phrase};
+use wire::http1::{ResponseHead, Version, reason_phrase};
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Side};
 use crate::flow::{Connection, Content, Head, Received, Response};
 use crate::plan::Lines;
 use crate::record::{HopName, Record, ResultTag};
-use crate::reply::errors::{ErrorPages, PageFacts};
+use crate::reply::errors::{Answer, ErrorPages, Form, PageFacts, Redirect};
 
-/// The reply to a request that can't go on.
+/// The reply to a request that can't go on; `None` when there is none to be, and the connection is to be reset
+/// (`deny_info TCP_RESET`).
 pub(crate) fn failure_response<'c>(
     cx: &Context,
     received: &Received<'_>,
     failure: &Failure,
     record: &mut Record,
-) -> Response<'c> {
+) -> Option<Response<'c>> {
     let target = received.target;
+    let learnt = received.learnt;
     let now = received.now;
     let date = cx.date(now);
+    let said = learnt.notes(|notes| notes.last("message").map(Box::<str>::from));
+    let said = said.flatten();
     let mut facts = PageFacts::new(
         failure,
         received.connection.client.ip(),
@@ -32,9 +36,20 @@ pub(crate) fn failure_response<'c>(
     facts.host = target.host().as_bytes();
     facts.port = target.port();
     facts.path = target.path();
-    facts.scheme = target.scheme().name();
+    facts.scheme = target.scheme_name();
+    facts.user = learnt.user().map_or(b"", |user| user.as_bytes());
+    facts.helper_message = said.as_deref().unwrap_or_default();
     facts.date = &date;
-    let mut response = page(cx, now, facts, failure, record);
+    complete(&mut facts, now, record);
+    note(cx, failure, record);
+    let mut response = match cx.plan.errors.answer(failure) {
+        Answer::Page(number) => {
+            let form = cx.plan.errors.form(Some(&received.head.fields));
+            page(cx, &facts, (number, form), record)
+        }
+        Answer::Redirect(redirect) => elsewhere(cx, &facts, redirect, record),
+        Answer::Reset => return None,
+    };
     // Who has to log in does so over the same connection, if not for another reason.
     response.close = match &failure.challenge {
         Some(challenge) => challenge.close,
@@ -43,7 +58,7 @@ pub(crate) fn failure_response<'c>(
                 && failure.kind != FailureKind::AccessDenied
         }
     };
-    response
+    Some(response)
 }
 
 /// The reply to a request that could not be read. The connection ends with it.
@@ -57,46 +72,28 @@ pub(crate) fn refusal<'c>(
     let date = cx.date(now);
     let mut facts = PageFacts::new(failure, connection.client.ip(), connection.local);
     facts.date = &date;
-    let mut response = page(cx, now, facts, failure, record);
+    complete(&mut facts, now, record);
+    note(cx, failure, record);
+    let page_and_form = (failure.kind as usize, cx.plan.errors.form(None));
+    let mut response = page(cx, &facts, page_and_form, record);
     response.close = true;
     response
 }
 
-/// The fields that go with each kind of page, in the order of the kinds: all but Date, and but for
-/// an error number.
-pub(crate) fn ready_fields(pages: &ErrorPages, lines: &Lines) -> Vec<Fields> {
-    let ready = FailureKind::all().map(|kind| {
-        let mut fields = Fields::new();
-        write_fields(pages, lines, kind, 0, &mut fields);
-        fields
-    });
-    ready.collect()
-}
-
-fn write_fields(
-    pages: &ErrorPages,
-    lines: &Lines,
-    kind: FailureKind,
-    errno: i32,
-    fields: &mut Fields,
-) {
-    fields.push_id(FieldId::Server, lines.software.as_bytes());
-    pages.fields(kind, errno, |name, value| {
-        fields.push(name.as_bytes(), value)
-    });
-    let via = lines.via(Version::H11);
-    if !via.is_empty() {
-        fields.push_id(FieldId::Via, via);
+/// Adds what is known of every failure.
+fn complete(facts: &mut PageFacts<'_>, now: Now, record: &Record) {
+    facts.unix_ms = now.unix_ms;
+    facts.server = match &record.hop {
+        HopName::Ip(ip) => Some(*ip),
+        HopName::None | HopName::Host(_) => None,
+    };
+    if facts.failure.side != Side::Us {
+        facts.message = &facts.failure.detail;
     }
 }
 
-fn page<'c, 'f>(
-    cx: &Context,
-    now: Now,
-    mut facts: PageFacts<'f>,
-    failure: &'f Failure,
-    record: &mut Record,
-) -> Response<'c> {
+/// Tells the log.
+fn note(cx: &Context, failure: &Failure, record: &mut Record) {
     // A reply that was refused keeps its own word.
     if let Some(tag) = failure.kind.row().tag
         && record.outcome.tag != ResultTag::DeniedReply
@@ -107,45 +104,117 @@ fn page<'c, 'f>(
     if cx.log.has_any() && !failure.detail.is_empty() {
         record.error_detail = failure.detail.as_ref().into();
     }
-    let status = failure.status();
     if let Some(challenge) = &failure.challenge {
         let user = challenge.user.as_deref().unwrap_or_default();
         record.set_user(user.as_bytes());
     }
-    facts.unix_ms = now.unix_ms;
-    facts.server = match &record.hop {
-        HopName::Ip(ip) => Some(*ip),
-        HopName::None | HopName::Host(_) => None,
-    };
-    if failure.side != Side::Us {
-        facts.message = &failure.detail;
+}
+
+/// The fields that go with each page in its plain form, by its number: all but Date and Proxy-Status, and but for an
+/// error number.
+pub(crate) fn ready_fields(pages: &ErrorPages, lines: &Lines) -> Vec<Fields> {
+    let ready = (0..pages.count()).map(|page| {
+        let mut fields = Fields::new();
+        write_fields(pages, lines, (page, Form::Plain), 0, &mut fields);
+        fields
+    });
+    ready.collect()
+}
+
+fn write_fields(
+    pages: &ErrorPages,
+    lines: &Lines,
+    (page, form): (usize, Form),
+    errno: i32,
+    fields: &mut Fields,
+) {
+    fields.push_id(FieldId::Server, lines.software.as_bytes());
+    pages.fields(page, form, errno, |name, value| {
+        fields.push(name.as_bytes(), value)
+    });
+    let via = lines.via(Version::H11);
+    if !via.is_empty() {
+        fields.push_id(FieldId::Via, via);
     }
+}
+
+/// A head with that status, and no fields yet.
+fn blank(cx: &Context, status: u16) -> Box<ResponseHead> {
     let mut head = cx.heads.take();
     head.clear();
     head.status = status;
     head.set_reason(reason_phrase(status).as_bytes());
+    head
+}
+
+fn page<'c>(
+    cx: &Context,
+    facts: &PageFacts<'_>,
+    (number, form): (usize, Form),
+    record: &mut Record,
+) -> Response<'c> {
     let plan = &cx.plan;
-    match plan.page_fields.get(failure.kind as usize) {
-        Some(ready) if facts.errno == 0 => head.fields.clone_from(ready),
-        _ => write_fields(
-            &plan.errors,
-            &plan.lines,
-            failure.kind,
-            facts.errno,
-            &mut head.fields,
-        ),
+    let failure = facts.failure;
+    let errno = failure.errno.unwrap_or(0);
+    let mut head = blank(cx, plan.errors.status(number, failure));
+    match plan.page_fields.get(number) {
+        Some(ready) if errno == 0 && form == Form::Plain => head.fields.clone_from(ready),
+        _ => {
+            let which = (number, form);
+            write_fields(&plan.errors, &plan.lines, which, errno, &mut head.fields);
+        }
     }
-    head.fields.push_id(FieldId::Date, facts.date);
+    push_last(cx, facts, &mut head);
     if let Some(challenge) = &failure.challenge {
-        challenge.write(status, &mut head.fields);
+        challenge.write(head.status, &mut head.fields);
     }
     let mut body = cx.buffers.take();
-    plan.errors.render(&facts, &mut body);
-    record.set_content_type(b"text/html");
+    plan.errors.render(number, form, facts, &mut body);
+    if cx.log.has_any() {
+        let content_type = head.fields.get(FieldId::ContentType).unwrap_or_default();
+        let media_type = content_type.split(|&byte| byte == b';').next();
+        record.set_content_type(media_type.unwrap_or_default());
+    }
     Response {
         head: Head::Built(head),
         length: Some(body.len() as u64),
         content: Content::Page(body),
         close: false,
     }
+}
+
+/// Sends the client elsewhere (`deny_info` with a URL).
+fn elsewhere<'c>(
+    cx: &Context,
+    facts: &PageFacts<'_>,
+    redirect: &Redirect,
+    record: &mut Record,
+) -> Response<'c> {
+    let mut head = blank(cx, redirect.status(facts.method));
+    let fields = &mut head.fields;
+    fields.push_id(FieldId::Server, cx.plan.lines.software.as_bytes());
+    fields.push_id(FieldId::ContentType, b"text/html;charset=utf-8");
+    let mut location = cx.buffers.take();
+    cx.plan.errors.location(redirect, facts, &mut location);
+    fields.push_id(FieldId::Location, &location);
+    cx.buffers.give(location);
+    fields.push(b"X-Squid-Error", redirect.squid_error().as_bytes());
+    let via = cx.plan.lines.via(Version::H11);
+    if !via.is_empty() {
+        fields.push_id(FieldId::Via, via);
+    }
+    push_last(cx, facts, &mut head);
+    record.set_content_type(b"text/html");
+    Response {
+        head: Head::Built(head),
+        length: Some(0),
+        content: Content::Empty,
+        close: false,
+    }
+}
+
+fn push_last(cx: &Context, facts: &PageFacts<'_>, head: &mut ResponseHead) {
+    let status = cx.plan.errors.proxy_status(facts.failure);
+    head.fields.push(b"Proxy-Status", status);
+    head.fields.push_id(FieldId::Date, facts.date);
 }

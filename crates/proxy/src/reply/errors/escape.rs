@@ -1,4 +1,39 @@
-//! Escaping of text for HTML.
+//! Escaping of text for where it stands: HTML, or a URL.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+
+/// What a URL has to have escaped in a part of it: all but unreserved characters (RFC 3986 §2.3).
+const PART: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// Where the text of a code stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In HTML content or a quoted attribute.
+    Html,
+    /// In a URL.
+    Url,
+}
+
+impl Place {
+    /// Appends `text`, escaped.
+    pub(super) fn push(self, out: &mut Vec<u8>, text: &[u8]) {
+        match self {
+            Self::Html => push_html(out, text),
+            Self::Url => push_url_part(out, text),
+        }
+    }
+}
+
+/// Appends `text` so that it reads as itself when a part of a URL is decoded.
+pub(super) fn push_url_part(out: &mut Vec<u8>, text: &[u8]) {
+    for piece in percent_encode(text, PART) {
+        out.extend_from_slice(piece.as_bytes());
+    }
+}
 
 /// Appends `text` so that it reads as itself in HTML content and in quoted attributes.
 /// Bytes that are not UTF-8 show as replacement characters; control bytes are left out.
@@ -49,7 +84,28 @@ mod tests {
         check(b"\xff", "\u{fffd}");
     }
 
+    #[test]
+    fn a_part_of_a_url_is_one_part() {
+        let check = |text: &[u8], expected: &str| {
+            let mut out = Vec::new();
+            push_url_part(&mut out, text);
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        };
+        check(b"http://a/?b=c", "http%3A%2F%2Fa%2F%3Fb%3Dc");
+        check(b"a-b_c.d~e%41&\r\n\xff", "a-b_c.d~e%2541%26%0D%0A%FF");
+    }
+
     proptest! {
+        #[test]
+        fn no_text_can_leave_a_part_of_a_url(text: Vec<u8>) {
+            let mut out = Vec::new();
+            push_url_part(&mut out, &text);
+            let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~%".contains(byte);
+            prop_assert!(out.iter().all(plain));
+            let back: Vec<u8> = percent_encoding::percent_decode(&out).collect();
+            prop_assert_eq!(back, text);
+        }
+
         #[test]
         fn no_text_can_leave_its_place(text: Vec<u8>) {
             prop_assert!(!html(&text).contains(['<', '>', '"', '\'']));
