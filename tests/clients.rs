@@ -123,6 +123,29 @@ fn connections_of_an_address_are_limited() {
     );
 }
 
+/// `maxconn N` matches from the connection after the Nth on, for as long as the others are open.
+#[test]
+fn rules_may_ask_for_the_connections_of_a_client() {
+    let origin = origin();
+    let program =
+        Program::start("acl many maxconn 2\nhttp_access deny many\nhttp_access allow all");
+    let url = origin.url("/");
+    let mut first = client(&program);
+    let second = client(&program);
+    assert_eq!(first.get(&url).status, 200);
+    let mut third = client(&program);
+    assert_eq!(third.get(&url).status, 403);
+    let from = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
+    assert_eq!(
+        Client::connect_from(from, program.addr()).get(&url).status,
+        200
+    );
+    drop(second);
+    until("two connections", || {
+        (third.get(&url).status == 200).then_some(())
+    });
+}
+
 /// Without a table of clients there is nothing to count by.
 #[test]
 fn without_client_db_no_connection_is_refused() {

@@ -196,8 +196,11 @@ fn program() -> String {
     program
 }
 
-/// Is there `config.FIELD` in the program?
+/// Is there `config.FIELD` in the program, or a row for it in the table of access lists?
 fn reads(program: &str, field: &str) -> bool {
+    if program.contains(&format!(" = {field} or ")) {
+        return true;
+    }
     let text = format!("config.{field}");
     let mut rests = program.split(&text).skip(1);
     rests.any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
