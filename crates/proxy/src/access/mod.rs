@@ -126,9 +126,9 @@ pub(crate) fn admit_reply(
     match cx.plan.rules.check(List::HttpReplyAccess, &facts) {
         Answer::Allow(_) => Ok(()),
         Answer::Deny(rule) => {
+            let refusal = refusal::of(cx, List::HttpReplyAccess, rule, &facts);
             record.tag(crate::record::ResultTag::DeniedReply);
-            let list = List::HttpReplyAccess;
-            Err(Failure::denied(refusal::of(cx, list, rule, &facts)))
+            Err(Failure::denied(refusal))
         }
         // What can't be known here must not open anything.
         Answer::Ask(_) => {
