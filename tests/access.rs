@@ -424,3 +424,57 @@ fn misses_may_be_refused() {
     client(&program).get(&origin.url("/"));
     assert_eq!(guest("/").text(), "x");
 }
+
+/// What `annotate_client` notes holds for the connection; `annotate_transaction` for one request alone.
+#[test]
+fn annotations_of_a_client_stay_with_its_connection() {
+    let origin = Origin::start(|_: &Request| Reply::ok("in"));
+    let program = Program::start(
+        "acl caught urlpath_regex ^/trap
+acl note_it annotate_client trust=none
+acl note_once annotate_transaction once=yes
+acl trapped note trust none
+acl once note once yes
+http_access deny trapped
+http_access deny once
+http_access allow caught note_it note_once
+http_access allow all",
+    );
+    let (mut one, mut other) = (client(&program), client(&program));
+    assert_eq!(one.get(&origin.url("/page")).status, 200);
+    assert_eq!(one.get(&origin.url("/trap")).status, 200);
+    assert_eq!(other.get(&origin.url("/page")).status, 200);
+    let answer = one.get(&origin.url("/page"));
+    assert_eq!(answer.status, 403);
+    let text = answer.text();
+    assert!(text.contains("http_access deny trapped"), "{text}");
+    assert_eq!(other.get(&origin.url("/page")).status, 200);
+}
+
+/// The lists that are asked once there is a reply know who gave it.
+#[test]
+fn replies_of_a_peer_may_be_refused_and_logged() {
+    let origin = Origin::start(|_: &Request| Reply::ok("in").field("Cache-Control", "no-store"));
+    let program = Program::start(&format!(
+        "acl films urlpath_regex ^/film
+acl elsewhere hier_code HIER_DIRECT
+acl branch peername branch
+acl bad squid_error ERR_ACCESS_DENIED
+http_access allow all
+never_direct allow films
+http_reply_access deny branch films
+access_log none elsewhere
+access_log stdio:{{dir}}/branch.log squid branch
+access_log stdio:{{dir}}/bad.log squid bad
+access_log stdio:{{dir}}/access.log squid
+cache_peer 127.0.0.1 parent {} 0 no-query originserver name=branch",
+        origin.port()
+    ));
+    let mut client = client(&program);
+    assert_eq!(client.get(&origin.url("/film")).status, 403);
+    assert_eq!(client.get(&origin.url("/page")).status, 200);
+    let line = program.wait_for_log(|line| line.contains("/film"));
+    assert!(line.contains("TCP_DENIED_REPLY/403"), "{line}");
+    let branch = program.read("branch.log");
+    assert!(branch.contains("/film"), "{branch}");
+}

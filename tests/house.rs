@@ -156,12 +156,14 @@ fn each_page_of_the_documents_opens_with_a_configuration_that_works() {
 }
 
 /// Fields whose names are not those of their directives.
-const FIELDS: [(&str, &str); 6] = [
+const FIELDS: [(&str, &str); 8] = [
     ("access_log", "access_logs"),
     ("acl", "acls"),
     ("cache_peer", "peers"),
     ("cache_peer_access", "peers"),
+    ("external_acl_type", "external_acl_types"),
     ("http_port", "ports"),
+    ("logformat", "logformats"),
     ("refresh_pattern", "refresh_patterns"),
 ];
 
@@ -196,7 +198,7 @@ fn program() -> String {
     program
 }
 
-/// Is there `config.FIELD` in the program, or a row for it in the table of access lists?
+/// Is there `config.FIELD` in the program, or a row in the table of access lists?
 fn reads(program: &str, field: &str) -> bool {
     if program.contains(&format!(" = {field} or ")) {
         return true;

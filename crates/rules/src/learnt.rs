@@ -21,7 +21,6 @@ struct Facts {
     client_connections: Cell<Option<u32>>,
     user_addresses: Cell<Option<u32>>,
     client_mac: Cell<Option<Option<[u8; 6]>>>,
-    forgets_user_addresses: Cell<bool>,
     store_id: OnceCell<Box<[u8]>>,
     notes: RefCell<Notes>,
     client_notes: RefCell<Option<Notes>>,
@@ -146,17 +145,6 @@ impl Learnt {
     /// Notes them.
     pub fn learn_user_addresses(&self, count: u32) {
         self.facts().user_addresses.set(Some(count));
-    }
-
-    /// The user came from too many addresses, and the limit isn't strict: the count begins anew (`max_user_ip`
-    /// without `-s`).
-    pub fn forgets_user_addresses(&self) -> bool {
-        let facts = self.0.get();
-        facts.is_some_and(|facts| facts.forgets_user_addresses.get())
-    }
-
-    pub(crate) fn forget_user_addresses(&self) {
-        self.facts().forgets_user_addresses.set(true);
     }
 
     /// The client's hardware address: `None` is not asked yet, `Some(None)` is asked in vain.

@@ -137,12 +137,7 @@ impl Maker<'_> {
             "proxy_auth_regex" => self.patterns(lines, Test::UserRegex),
             "ext_user" => Test::ExternalUser(self.users(lines)),
             "ext_user_regex" => self.patterns(lines, Test::ExternalUserRegex),
-            "max_user_ip" => self.limit(lines, |most| {
-                let strict = lines
-                    .iter()
-                    .any(|line| line.flags.iter().any(|flag| flag == "-s"));
-                Test::UserAddresses { most, strict }
-            }),
+            "max_user_ip" => self.limit(lines, Test::UserAddresses),
             "maxconn" => self.limit(lines, Test::Connections),
             "arp" => Test::Mac(self.hardware(lines)),
             "eui64" => Test::Eui64(self.hardware(lines)),

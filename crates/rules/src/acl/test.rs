@@ -245,11 +245,8 @@ pub(crate) enum Test {
     },
     /// The client's address has more connections.
     Connections(u32),
-    /// The user logs in from more addresses; unless it is strict, a match begins the count anew.
-    UserAddresses {
-        most: u32,
-        strict: bool,
-    },
+    /// The user logs in from more addresses.
+    UserAddresses(u32),
     Mac(HashSet<[u8; 6]>),
     Eui64(HashSet<[u8; 8]>),
     UrlLogin(PatternSet),
@@ -362,7 +359,7 @@ impl Test {
                 None => return Verdict::Ask(Question::ClientConnections),
                 Some(count) => count > *most,
             },
-            Self::UserAddresses { most, strict } => return user_addresses(*most, *strict, facts),
+            Self::UserAddresses(most) => return user_addresses(*most, facts),
             Self::Mac(set) => match facts.learnt.client_mac() {
                 None => return Verdict::Ask(Question::ClientMac),
                 Some(mac) => mac.is_some_and(|mac| set.contains(&mac)),
@@ -461,16 +458,11 @@ fn external(index: u32, facts: &Facts<'_>) -> Verdict {
     }
 }
 
-fn user_addresses(most: u32, strict: bool, facts: &Facts<'_>) -> Verdict {
+fn user_addresses(most: u32, facts: &Facts<'_>) -> Verdict {
     match (facts.learnt.user(), facts.learnt.user_addresses()) {
         (None, _) => Verdict::Ask(Question::User),
         (Some(_), None) => Verdict::Ask(Question::UserAddresses),
-        (Some(_), Some(count)) => {
-            if count > most && !strict {
-                facts.learnt.forget_user_addresses();
-            }
-            Verdict::of(count > most)
-        }
+        (Some(_), Some(count)) => Verdict::of(count > most),
     }
 }
 
