@@ -69,11 +69,12 @@ pub(crate) fn check(config: &Config) -> Result<Vec<Problem>, Problems> {
         resolve: &resolve,
         zone: &zone,
     };
-    let rules = rules::Rules::compile(config, &environment)?;
+    let mut warnings = rules::Rules::compile(config, &environment)?.warnings;
     proxy::format::check(config)?;
     let problems = Plan::check(config);
     if problems.is_empty() {
-        Ok(rules.warnings)
+        warnings.extend(Plan::missing(config));
+        Ok(warnings)
     } else {
         Err(Problems(problems))
     }

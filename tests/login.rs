@@ -264,14 +264,18 @@ fn a_broken_helper_lets_nobody_in() {
     }
 }
 
-/// A program that isn't there keeps the configuration from being used, in Squid's words.
+/// A program that isn't there keeps the proxy from starting, in Squid's words; the check names it, for the file may be
+/// another machine's.
 #[test]
 fn a_missing_program_is_fatal() {
     let conf = format!("auth_param basic program /nonexistent x\n{RULES}");
-    let checked = Program::builder(&conf).arg("-k").arg("parse").run();
-    assert!(!checked.status.success());
     let told = "Authentication helper program /nonexistent: (2) No such file or directory";
+    let checked = Program::builder(&conf).arg("-k").arg("parse").run();
+    assert!(checked.status.success());
     assert!(checked.stderr.contains(told), "{}", checked.stderr);
+    let started = Program::builder(&conf).run();
+    assert_eq!(started.status.code(), Some(1));
+    assert!(started.stderr.contains(told), "{}", started.stderr);
 }
 
 /// `basic_ncsa_auth` is read here, and runs only for hashes that we don't do; a changed file holds at once for those

@@ -295,6 +295,11 @@ impl Plan {
         Logins::check(config)
     }
 
+    /// Programs that aren't there, and without which a proxy doesn't start.
+    pub fn missing(config: &Config) -> impl Iterator<Item = Problem> {
+        Logins::missing(config)
+    }
+
     /// Do requests that come in at `port` share one fetch (`collapsed_forwarding`)?
     pub(crate) fn collapses(&self, port: &PortPlan) -> bool {
         let asked = self.config.collapsed_forwarding;

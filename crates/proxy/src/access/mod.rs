@@ -19,9 +19,9 @@ use crate::record::Record;
 
 pub(crate) use external::Externals;
 pub(crate) use indirect::follow;
-pub(crate) use refusal::of as refusal_of;
 pub use login::Challenge;
 pub(crate) use login::{ConnectionLogin, Logins, add_fields as add_login_fields};
+pub(crate) use refusal::of as refusal_of;
 
 /// Questions that one check may ask: each kind is asked once.
 const QUESTIONS_MAX: usize = 64;

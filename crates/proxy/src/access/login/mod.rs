@@ -103,7 +103,11 @@ impl Logins {
         helpers: &Helpers,
         before: Option<&Self>,
     ) -> Result<Option<Self>, Vec<Problem>> {
-        let problems = Self::check(config);
+        let mut problems = Self::check(config);
+        problems.extend(Self::missing(config).map(|problem| Problem {
+            severity: Severity::Fatal,
+            ..problem
+        }));
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -124,23 +128,31 @@ impl Logins {
         Ok((!schemes.is_empty()).then_some(Self { schemes }))
     }
 
-    /// What keeps the schemes from being used.
-    pub(crate) fn check(config: &Config) -> Vec<Problem> {
+    /// Programs that aren't there. The file may be made for another machine: only who starts with it
+    /// can't go on.
+    pub(crate) fn missing(config: &Config) -> impl Iterator<Item = Problem> {
         let schemes = config.auth_param.iter();
-        let problems = schemes.filter_map(|scheme| {
+        schemes.filter_map(|scheme| {
             let program = scheme.program.first()?;
             let missing = std::fs::metadata(program).err()?;
             let errno = missing.raw_os_error().unwrap_or(0);
             let why = rustix::io::Errno::from_raw_os_error(errno).to_string();
             let why = why.split(" (os error").next().unwrap_or_default();
             let message = format!("Authentication helper program {program}: ({errno}) {why}");
-            Some(problem(scheme, &message))
-        });
+            Some(Problem {
+                severity: Severity::Error,
+                ..problem(scheme, &message)
+            })
+        })
+    }
+
+    /// What keeps the schemes from being used.
+    pub(crate) fn check(config: &Config) -> Vec<Problem> {
         let formats = config.auth_param.iter().filter_map(|scheme| {
             let bad = extras::Extras::compile(&scheme.key_extras).err()?;
             Some(problem(scheme, &format!("key_extras: {bad}")))
         });
-        problems.chain(formats).collect()
+        formats.collect()
     }
 
     /// The scheme of the same lines, wherever they stand.
