@@ -265,7 +265,8 @@ fn the_leader_may_leave() {
         held.pass();
         Reply::ok("x").field("Cache-Control", "max-age=600")
     });
-    let program = collapsing();
+    // One worker reads requests in the order in which they came.
+    let program = forward(&format!("{COLLAPSE}\nworkers 1"));
     let (mut leader, mut other) = (client(&program), client(&program));
     leader.send_request("GET", &origin.url("/"), &[]);
     gate.wait_for_arrivals(1);
