@@ -211,6 +211,8 @@ impl<'p> Translator<'p> {
     }
 
     fn repeat(&mut self, operator: &str, at_least: u32) -> Result<(), BadEre> {
+        // An operator behind this one repeats the repetition, and may do so no times at all.
+        let optional = at_least == 0 || matches!(self.peek(), Some(b'*' | b'+' | b'?' | b'{'));
         match self.atom {
             Atom::None => return Err(BadEre::Repetition),
             // Here a second operator repeats the repetition; in the target syntax it would make it lazy.
@@ -218,7 +220,7 @@ impl<'p> Translator<'p> {
                 self.out.insert_str(self.atom_start, "(?:");
                 self.out.push(')');
             }
-            Atom::Literal if at_least == 0 => {
+            Atom::Literal if optional => {
                 self.run.pop();
             }
             Atom::Literal | Atom::Other => {}
@@ -510,6 +512,8 @@ mod tests {
         assert_eq!(required(r"^cache_object://"), ["cache_object://"]);
         assert_eq!(required("abcd*"), ["abc"]);
         assert_eq!(required("abcd+e"), ["abcd"]);
+        assert_eq!(required("abcd+?e"), ["abc"]);
+        assert_eq!(required("abcd{2}*e"), ["abc"]);
         assert_eq!(required("(abcd)"), Vec::<String>::new());
         assert_eq!(required("^abcd|x[0-9]efgh"), ["abcd", "efgh"]);
         assert_eq!(required("abcd|x"), Vec::<String>::new());
