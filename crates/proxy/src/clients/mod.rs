@@ -2,14 +2,14 @@
 //! and what it has asked for. Shared by all workers, and carried over when the configuration is read
 //! anew.
 //!
-//! A row is locked when a connection begins or ends. In between, a connection counts in a [`Tally`]
+//! A row is locked when a connection begins or ends. In between, a connection counts in a `Tally`
 //! of its own, so that requests of one client on many workers have nothing to wait for; who reads
 //! adds the tallies up.
 //!
 //! | row | moved on by |
 //! | --- | --- |
 //! | with open connections | kept; there are no more than descriptors |
-//! | without | kept until there are [`IDLE_MAX`] of them; then the older ones go |
+//! | without | kept until there are `IDLE_MAX` of them; then the older ones go |
 
 mod shards;
 mod tally;

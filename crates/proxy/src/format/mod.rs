@@ -1,5 +1,5 @@
 //! The `%` codes of Squid: log lines, questions to helpers, added header fields. A text is compiled
-//! once, when the configuration is loaded, and filled in from a [`Scene`] without asking anybody.
+//! once, when the configuration is loaded, and filled in from a `Scene` without asking anybody.
 //!
 //! `% [encoding] [-] [[0]width[.max]] [{argument}] code [{argument}]`
 
