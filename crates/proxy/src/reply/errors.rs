@@ -34,7 +34,7 @@ pub use self::options::Options;
 use self::proxy_status::ProxyStatus;
 pub use self::template::Fixed;
 use self::template::Template;
-use crate::failure::{Failure, FailureKind, Refusal};
+use crate::failure::{Failure, FailureKind, Refusal, Side};
 
 /// All error pages, ready to be filled in.
 #[derive(Debug)]
@@ -138,12 +138,11 @@ impl ErrorPages {
         let Some(languages) = &self.languages else {
             return Form::Plain;
         };
-        let wanted = request.into_iter();
-        let wanted = wanted.flat_map(|fields| fields.get_all(FieldId::AcceptLanguage));
-        match languages.choose(wanted) {
-            Some(language) => Form::Language(language),
-            None => Form::Plain,
-        }
+        let chosen = match request.filter(|fields| fields.has(FieldId::AcceptLanguage)) {
+            Some(fields) => languages.choose(fields.get_all(FieldId::AcceptLanguage)),
+            None => languages.default(),
+        };
+        chosen.map_or(Form::Plain, Form::Language)
     }
 
     /// Status for the client.
@@ -169,12 +168,12 @@ impl ErrorPages {
         template.render(facts, &self.fixed, out);
     }
 
-    /// Gives the header fields that go with the page, in order: name and value. All but Proxy-Status.
+    /// Gives the header fields that go with the page for a failure, in order: name and value.
     pub fn fields(
         &self,
         number: usize,
         form: Form,
-        errno: i32,
+        failure: &Failure,
         mut give: impl FnMut(&'static str, &[u8]),
     ) {
         let Some(page) = self.pages.get(number) else {
@@ -185,8 +184,9 @@ impl ErrorPages {
             Form::Plain | Form::Language(_) => b"text/html;charset=utf-8",
         };
         give("Content-Type", content_type);
-        let squid_error = format!("{} {errno}", page.name);
+        let squid_error = format!("{} {}", page.name, failure.errno.unwrap_or(0));
         give("X-Squid-Error", squid_error.as_bytes());
+        give("Proxy-Status", self.proxy_status(failure));
         give("X-Content-Type-Options", b"nosniff");
         let vary: &[u8] = match &self.languages {
             Some(_) => b"Accept, Accept-Language",
@@ -200,9 +200,18 @@ impl ErrorPages {
         }
     }
 
-    /// Number of pages.
-    pub fn count(&self) -> usize {
-        self.pages.len()
+    /// The failure that each page is for, and all that is known of it most often.
+    pub fn usual(&self) -> impl Iterator<Item = Failure> {
+        let named = std::iter::repeat(FailureKind::AccessDenied);
+        let kinds = FailureKind::all().chain(named).take(self.pages.len());
+        kinds.map(|kind| Failure::new(kind, Side::Us))
+    }
+
+    /// Has the page for this failure the fields of its usual one?
+    pub fn is_usual(&self, failure: &Failure) -> bool {
+        let told = failure.refusal.as_ref();
+        let told = told.is_some_and(|refusal| refusal.proxy_status.is_some());
+        failure.errno.is_none() && !told && failure.side != Side::Hop
     }
 
     /// The URL that a client is sent to.

@@ -110,12 +110,11 @@ fn note(cx: &Context, failure: &Failure, record: &mut Record) {
     }
 }
 
-/// The fields that go with each page in its plain form, by its number: all but Date and Proxy-Status, and but for an
-/// error number.
+/// The fields that go with each page in its plain form for its usual failure, by its number: all but Date.
 pub(crate) fn ready_fields(pages: &ErrorPages, lines: &Lines) -> Vec<Fields> {
-    let ready = (0..pages.count()).map(|page| {
+    let ready = pages.usual().enumerate().map(|(page, failure)| {
         let mut fields = Fields::new();
-        write_fields(pages, lines, (page, Form::Plain), 0, &mut fields);
+        write_fields(pages, lines, (page, Form::Plain), &failure, &mut fields);
         fields
     });
     ready.collect()
@@ -125,11 +124,11 @@ fn write_fields(
     pages: &ErrorPages,
     lines: &Lines,
     (page, form): (usize, Form),
-    errno: i32,
+    failure: &Failure,
     fields: &mut Fields,
 ) {
     fields.push_id(FieldId::Server, lines.software.as_bytes());
-    pages.fields(page, form, errno, |name, value| {
+    pages.fields(page, form, failure, |name, value| {
         fields.push(name.as_bytes(), value)
     });
     let via = lines.via(Version::H11);
@@ -155,16 +154,16 @@ fn page<'c>(
 ) -> Response<'c> {
     let plan = &cx.plan;
     let failure = facts.failure;
-    let errno = failure.errno.unwrap_or(0);
+    let usual = form == Form::Plain && plan.errors.is_usual(failure);
     let mut head = blank(cx, plan.errors.status(number, failure));
     match plan.page_fields.get(number) {
-        Some(ready) if errno == 0 && form == Form::Plain => head.fields.clone_from(ready),
+        Some(ready) if usual => head.fields.clone_from(ready),
         _ => {
             let which = (number, form);
-            write_fields(&plan.errors, &plan.lines, which, errno, &mut head.fields);
+            write_fields(&plan.errors, &plan.lines, which, failure, &mut head.fields);
         }
     }
-    push_last(cx, facts, &mut head);
+    head.fields.push_id(FieldId::Date, facts.date);
     if let Some(challenge) = &failure.challenge {
         challenge.write(head.status, &mut head.fields);
     }
@@ -203,7 +202,9 @@ fn elsewhere<'c>(
     if !via.is_empty() {
         fields.push_id(FieldId::Via, via);
     }
-    push_last(cx, facts, &mut head);
+    let status = cx.plan.errors.proxy_status(facts.failure);
+    head.fields.push(b"Proxy-Status", status);
+    head.fields.push_id(FieldId::Date, facts.date);
     record.set_content_type(b"text/html");
     Response {
         head: Head::Built(head),
@@ -211,10 +212,4 @@ fn elsewhere<'c>(
         content: Content::Empty,
         close: false,
     }
-}
-
-fn push_last(cx: &Context, facts: &PageFacts<'_>, head: &mut ResponseHead) {
-    let status = cx.plan.errors.proxy_status(facts.failure);
-    head.fields.push(b"Proxy-Status", status);
-    head.fields.push_id(FieldId::Date, facts.date);
 }

@@ -123,6 +123,7 @@ impl Code {
             Self::Scheme => place.push(out, facts.scheme),
             Self::RequestLine => push_request_line(place, out, facts),
             Self::LocalTime => push_local_time(place, out, facts.unix_ms),
+            Self::Date if place == Place::Html => out.extend_from_slice(facts.date),
             Self::Date => place.push(out, facts.date),
             Self::Url => push_url(place, out, facts),
             Self::ShortUrl => short_url(facts, fixed.strips_query)
@@ -138,8 +139,10 @@ impl Code {
 }
 
 fn push_url(place: Place, out: &mut Vec<u8>, facts: &PageFacts<'_>) {
-    for part in facts.clean_url() {
-        place.push(out, part);
+    let [url, rest] = facts.clean_url();
+    place.push(out, url);
+    if !rest.is_empty() {
+        place.push(out, rest);
     }
 }
 

@@ -113,6 +113,11 @@ impl Languages {
         Some((&language.tag, template))
     }
 
+    /// The language of who asks for none; `None` is English.
+    pub(super) fn default(&self) -> Option<usize> {
+        self.default
+    }
+
     /// The best of the languages in the values of `Accept-Language`; `None` is English.
     pub(super) fn choose<'v>(&self, wanted: impl Iterator<Item = &'v [u8]>) -> Option<usize> {
         let mut missing = None;

@@ -60,7 +60,9 @@ fn html(pages: &ErrorPages, facts: &PageFacts<'_>) -> String {
 
 fn fields(pages: &ErrorPages, kind: FailureKind, form: Form, errno: i32) -> Vec<String> {
     let mut lines = Vec::new();
-    pages.fields(kind as usize, form, errno, |name, value| {
+    let mut failure = Failure::new(kind, Side::Us);
+    failure.errno = (errno != 0).then_some(errno);
+    pages.fields(kind as usize, form, &failure, |name, value| {
         lines.push(format!("{name}: {}", str::from_utf8(value).unwrap()));
     });
     lines
@@ -134,7 +136,7 @@ fn every_page_is_whole_with_no_code_left_over() {
     ];
     options.deny_info = extra.iter().map(|name| page(None, name)).collect();
     let pages = read(&options);
-    for number in 0..pages.count() {
+    for (number, _) in pages.usual().enumerate() {
         let failure = Failure::denied(None);
         let mut out = Vec::new();
         pages.render(number, Form::Plain, &facts(&failure), &mut out);
@@ -192,6 +194,7 @@ fn the_fields_that_go_with_a_page() {
         [
             "Content-Type: text/html;charset=utf-8",
             "X-Squid-Error: ERR_CONNECT_FAIL 111",
+            "Proxy-Status: proxy.example;error=connection_refused",
             "X-Content-Type-Options: nosniff",
             "Vary: Accept",
             "Content-Language: en",
