@@ -228,6 +228,12 @@ impl Learnt {
         }
     }
 
+    /// Notes something of the client's connection: its later transactions know it too.
+    pub fn note_client(&self, name: &str, value: &str) {
+        let mut notes = self.facts().client_notes.borrow_mut();
+        notes.get_or_insert_default().set(name, value);
+    }
+
     /// Adds to the notes, or changes them.
     pub fn note(&self, change: impl FnOnce(&mut Notes)) {
         change(&mut self.facts().notes.borrow_mut());

@@ -121,7 +121,9 @@ fn leading_number(value: &str) -> u32 {
 
 /// The class of an `external` ACL has to be there before it.
 pub(crate) fn class_of(draft: &Draft, line: &Line<'_>, acl: &AclLine) -> Outcome {
-    let class = acl.values.first_word().unwrap_or_default();
+    let Some(class) = acl.values.first_word() else {
+        return Ok(());
+    };
     let mut known = draft.config.external_acl_types.iter();
     if known.any(|known| known.name == class) {
         return Ok(());

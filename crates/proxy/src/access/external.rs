@@ -233,6 +233,11 @@ fn annotate(learnt: &Learnt, known: &Known) {
     if known.notes.is_empty() {
         return;
     }
+    let tags = known
+        .notes
+        .iter()
+        .filter(|(name, _)| **name == *"clt_conn_tag");
+    tags.for_each(|(name, value)| learnt.note_client(name, value));
     learnt.note(|notes: &mut Notes| {
         for (name, value) in &known.notes {
             let is_known = match &**name {
@@ -481,6 +486,10 @@ mod tests {
             let notes = notes.iter().map(|(name, value)| format!("{name}={value}"));
             notes.collect::<Vec<_>>().join(" ")
         });
+        let conn = Answer::parse(b"OK clt_conn_tag=c", wire::helper::Dialect::Plain).unwrap();
+        annotate(&learnt, &Known::new(&conn, Clock::new()).unwrap());
+        let client = learnt.client_notes().unwrap();
+        assert_eq!(client.last("clt_conn_tag"), Some("c"));
         let expected = "tag=first group=x k_=1 user=b group=y";
         assert_eq!(notes.as_deref(), Some(expected));
     }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use wire::http1::{ResponseHead, Version};
 
+use crate::access::client;
 use crate::flow::Received;
 use crate::log::LogFacts;
 use crate::record::Record;
@@ -38,7 +39,7 @@ impl<'a> Scene<'a> {
     pub(crate) fn of_request(received: &'a Received<'a>) -> Self {
         Self {
             unix_ms: received.now.unix_ms,
-            client: received.connection.client,
+            client: SocketAddr::new(client(received), received.connection.client.port()),
             method: received.head.method.as_str().as_bytes(),
             url: received.target.url(),
             version: match received.head.version {
