@@ -215,13 +215,27 @@ fn helpers_are_told_of_the_request() {
     let stage = Stage::with_script(told, "");
     let (_, location) = stage.sent("/a?b");
     let expected = format!(
-        "http://else.example/http://site.example/a?b_127.0.0.1/-_-_GET_myip=127.0.0.1_myport={}",
+        "http://else.example/http://site.example/a?b_127.0.0.1/127.0.0.1_-_GET_myip=127.0.0.1_myport={}",
         stage.program.port()
     );
     assert_eq!(location, expected);
     let stage = Stage::with_script(told, "url_rewrite_extras \"%>rm %un\"");
     let (_, location) = stage.sent("/a");
     assert_eq!(location, "http://else.example/http://site.example/a_GET_-");
+}
+
+/// The log knows both URLs, and what the helper has noted.
+#[test]
+fn both_urls_are_logged() {
+    let log = "access_log stdio:{dir}/access.log both";
+    let stage = Stage::new(&format!("logformat both %>ru %ru %note{{urlgroup}}\n{log}"));
+    stage.asked("/grouped");
+    let lines = stage.program.wait_for_log_lines(1);
+    let target = stage.origin.url("/target");
+    assert_eq!(
+        lines,
+        [format!("http://site.example/grouped {target} news")]
+    );
 }
 
 /// Channels: answers come in any order, and each finds its request.

@@ -40,6 +40,8 @@ pub(super) enum Code {
     Method,
     /// The URL that is logged: without its query unless that is asked for.
     LoggedUrl,
+    /// As the client sent it, whatever a rewriter made of it.
+    AskedUrl,
     Url,
     Scheme,
     Domain,
@@ -140,7 +142,7 @@ pub(super) const TABLE: &[Row] = &[
     row(">rm", Code::Method),
     row("<rm", Code::Method),
     row("ru", Code::LoggedUrl),
-    row(">ru", Code::Url),
+    row(">ru", Code::AskedUrl),
     row("<ru", Code::Url),
     row(">rs", Code::Scheme),
     row("<rs", Code::Scheme),

@@ -1,5 +1,7 @@
 //! What each code writes.
 
+use wire::target::Target;
+
 use crate::digits::{push_ip, push_number, push_number_wide};
 use crate::log::{media_type, push_outcome, stripped};
 use crate::record::{HopName, HopTalk, Record};
@@ -61,6 +63,10 @@ pub(super) fn push(
         Code::LoggedUrl if scene.whole_url => text(scene.url),
         Code::LoggedUrl => text(stripped(scene.method, scene.url)),
         Code::Url => text(scene.url),
+        Code::AskedUrl => {
+            let asked = request.and_then(|request| request.asked);
+            text(asked.map_or(scene.url, Target::url))
+        }
         Code::Version => text(scene.version.as_bytes()),
         Code::Scheme => text(request.map_or(b"", |request| request.target.scheme_name())),
         Code::Domain => text(request.map_or(b"", |request| request.target.host().as_bytes())),

@@ -16,7 +16,6 @@
 mod asked;
 mod backoff;
 mod child;
-mod extras;
 mod keeper;
 mod options;
 mod pool;

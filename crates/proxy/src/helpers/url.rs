@@ -8,9 +8,9 @@ use config::rewrite::HelperProgram;
 use config::{Problem, Problems, Severity};
 use wire::helper::Answer;
 
-use super::extras::Extras;
 use super::{Children, Failed, Helpers, Kind, Options, Overload, Pool};
 use crate::flow::Received;
+use crate::format::{Dialect, Format, Scene};
 
 /// As Squid's: a pool of these reserves no child.
 const RESERVATION: std::time::Duration = std::time::Duration::from_secs(64);
@@ -19,7 +19,7 @@ const RESERVATION: std::time::Duration = std::time::Duration::from_secs(64);
 #[derive(Debug)]
 pub(crate) struct UrlHelper {
     pool: Arc<Pool>,
-    extras: Extras,
+    extras: Format,
 }
 
 /// What the configuration says of such a helper.
@@ -54,7 +54,7 @@ impl UrlHelper {
         };
         let file = program.command.first().map_or("", String::as_str);
         std::fs::metadata(file).map_err(|error| fatal(&format!("{directive} {file}: {error}")))?;
-        let extras = Extras::compile(lines.extras)
+        let extras = Format::compile(lines.extras, Dialect::Logformat)
             .map_err(|why| fatal(&format!("the helper's extras: {why}")))?;
         let options = Options {
             kind: lines.kind,
@@ -76,7 +76,12 @@ impl UrlHelper {
     pub(crate) async fn ask(&self, received: &Received<'_>) -> Result<Answer, Failed> {
         let mut line = Vec::with_capacity(2 * received.target.url().len() + 64);
         line.extend_from_slice(received.target.url());
-        self.extras.write(received, &mut line);
+        let url_bytes = line.len();
+        line.push(b' ');
+        self.extras.render(&Scene::of_request(received), &mut line);
+        if line.len() == url_bytes + 1 {
+            line.truncate(url_bytes); // there are none
+        }
         self.pool.ask(&line).await
     }
 
