@@ -95,7 +95,7 @@ fn ambiguous_framing_is_refused() {
          Content-Length: +5|Content-Length: 18446744073709551621|\
          Content-Length: 9223372036854775808|Content-Length: 0x5|Content-Length: 5.0|\
          Content-Length: five|Content-Length:|Content-Length: 5 5|Content-Length: \u{b}5|\
-         Content-Length : 5|Content-Length:\r\n 5|Content-Length: 5\r\n 5|Transfer-Encoding: x|\
+         Content-Length : 5|Content-Length:\r\n 5|Content-Length: 5\r\n 5|\
          Transfer-Encoding: gzip, chunked|Transfer-Encoding: chunked, identity|\
          Transfer-Encoding: identity|Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked|\
          Transfer-Encoding: xchunked|Transfer-Encoding: \u{b}chunked|\

@@ -39,3 +39,4 @@ mod reuse;
 mod rewriting;
 mod timeouts;
 mod tunnel;
+mod validation;

@@ -44,6 +44,8 @@ pub struct Context {
     pub(crate) buffers: Rc<Recycle<Vec<u8>>>,
     pub(crate) heads: Rc<Recycle<Box<ResponseHead>>>,
     pub(crate) draining: Rc<Cell<bool>>,
+    /// Held once by each validation in the background.
+    pub(crate) background: Rc<()>,
     /// The second that a date was last made for, and the date.
     pub(crate) date: Cell<(i64, HttpDate)>,
     pub(crate) refusals: RefCell<Refusals>,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use net::clock::Now;
 use rules::{Learnt, Notes};
 use store::{Begin, Reader};
+use wire::field::FieldId;
 use wire::http1::{Framing, RequestHead, ResponseHead};
 use wire::target::Target;
 
@@ -49,6 +50,18 @@ impl Connection {
         notes
             .as_ref()
             .map_or_else(Learnt::default, Learnt::with_client_notes)
+    }
+
+    /// For what the proxy does by itself after a request of this connection: where it came in, and no more.
+    pub(crate) fn for_the_proxy(&self) -> Self {
+        Self {
+            client: self.client,
+            local: self.local,
+            port: Rc::clone(&self.port),
+            notes: RefCell::default(),
+            login: ConnectionLogin::default(),
+            visit: None,
+        }
     }
 
     /// Keeps what a transaction has learnt of the connection.
@@ -116,6 +129,8 @@ pub(crate) struct Admitted<'c> {
 pub(crate) enum Lookup {
     /// Stored and fresh: answer with it.
     Fresh(Arc<Object>),
+    /// Stored and stale: answer with it, and validate it meanwhile (RFC 5861 §3).
+    StaleWhileRevalidate(Arc<Object>),
     /// Stored, but to be validated first.
     Stale(Arc<Object>),
     /// Not stored: fetch, and maybe store; or wait for another's fetch.
@@ -172,6 +187,16 @@ pub(crate) struct Response<'c> {
     pub(crate) length: Option<u64>,
     /// Closes the client's connection afterwards, whatever the client asked for.
     pub(crate) close: bool,
+}
+
+impl Response<'_> {
+    /// Does it come with transfer codings that the hop has put on, and with no chunks of ours?
+    pub(crate) fn is_coded(&self) -> bool {
+        match &self.head {
+            Head::Built(head) => head.fields.has(FieldId::TransferEncoding),
+            Head::Stored(_) => false,
+        }
+    }
 }
 
 /// What `listen` does with the connection afterwards.

@@ -158,6 +158,10 @@ pub(crate) struct Lines {
     pub(crate) cache_status_hit: Box<[u8]>,
     /// Our element of Via, less the version of the message.
     pub(crate) via_name: String,
+    /// Our name among surrogates.
+    pub(crate) surrogate_id: String,
+    /// Value of Surrogate-Capability toward the origins of accelerators.
+    pub(crate) surrogate_capability: Box<[u8]>,
     /// `squall/0.1.0`, or less (`httpd_suppress_version_string`).
     pub(crate) software: String,
 }
@@ -183,8 +187,13 @@ impl Lines {
                 .into_bytes()
                 .into()
         });
+        let surrogate_id = config.httpd_accel_surrogate_id.as_deref();
+        let surrogate_id = surrogate_id.unwrap_or(visible).to_owned();
+        let capability = format!("{surrogate_id}=\"Surrogate/1.0\"");
         Self {
             hit,
+            surrogate_id,
+            surrogate_capability: capability.into_bytes().into(),
             via: via.map(|via| via.into_bytes().into()),
             cache_status_miss: format!("{visible};fwd=miss").into_bytes().into(),
             cache_status_hit: format!("{visible};hit").into_bytes().into(),

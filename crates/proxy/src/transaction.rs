@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use http::Method;
 use wire::field::FieldId;
-use wire::http1::Version;
+use wire::http1::{Framing, Version};
 
 use crate::adapt::Adapted;
 use crate::cache::{Conditions, Joined};
@@ -134,6 +134,10 @@ async fn respond<'c>(
                 response
             }
         }
+        Lookup::StaleWhileRevalidate(stale) => {
+            cache::validate_in_background(cx, &admitted, &stale);
+            cache::answer(cx, received, stale, record)
+        }
         Lookup::Unsatisfiable => return Err(not_cached()),
         Lookup::Stale(stale) => {
             Box::pin(validate(cx, &admitted, stale, input, output, record)).await?
@@ -155,7 +159,10 @@ async fn pass<'c>(
     let received = admitted.received;
     access::admit_miss(cx, received).await?; // miss_access
     let order = Order::plain();
-    match fetch::send(cx, admitted, order, Some(input), output, record).await? {
+    match fetch::send(cx, admitted, order, Some(input), Some(output), record).await? {
+        Fetched::Response(head, body) if cache::answers_get(received, &head) => {
+            Ok(cache::store(cx, received, None, None, head, body, record))
+        }
         Fetched::Response(head, body) => Ok(cache::pass(cx, received, head, body)),
         Fetched::Upgraded(_) => Err(unasked()),
     }
@@ -198,7 +205,7 @@ async fn fill<'c>(
         upgrade: false,
         wanted: &|| slot.waiters() > 0,
     };
-    match fetch::send(cx, admitted, order, Some(input), output, record).await? {
+    match fetch::send(cx, admitted, order, Some(input), Some(output), record).await? {
         Fetched::Response(head, body) => Ok(cache::store(
             cx,
             received,
@@ -227,7 +234,10 @@ async fn validate<'c>(
         conditions: Some(Conditions::of(&stale)),
         ..Order::plain()
     };
-    match fetch::send(cx, admitted, order, Some(input), output, record).await {
+    match fetch::send(cx, admitted, order, Some(input), Some(output), record).await {
+        Ok(Fetched::Response(head, _)) if cache::is_unfounded(cx, &stale, &head) => {
+            Box::pin(refetch(cx, admitted, &stale, output, record)).await
+        }
         Ok(Fetched::Response(head, body)) => Ok(cache::store(
             cx,
             received,
@@ -250,6 +260,32 @@ async fn validate<'c>(
     }
 }
 
+/// The origin has confirmed something that we don't have: it is asked again, without conditions.
+async fn refetch<'c>(
+    cx: &'c Rc<Context>,
+    admitted: &Admitted<'_>,
+    stale: &Arc<Object>,
+    output: &mut ClientOut,
+    record: &mut Record,
+) -> Result<Response<'c>, Failure> {
+    let received = admitted.received;
+    if received.framing != Framing::None {
+        // The request's content is spent.
+        return Err(Failure::hop(
+            FailureKind::InvalidResp,
+            "a 304 for something else",
+        ));
+    }
+    let order = Order::plain();
+    match fetch::send(cx, admitted, order, None, Some(output), record).await? {
+        Fetched::Response(head, body) => {
+            let (stale, slot) = (Some(stale), None);
+            Ok(cache::store(cx, received, stale, slot, head, body, record))
+        }
+        Fetched::Upgraded(_) => Err(unasked()),
+    }
+}
+
 /// The client asks to switch protocols: the hop decides (RFC 9110 §7.8).
 async fn upgrade<'c>(
     cx: &'c Rc<Context>,
@@ -265,7 +301,7 @@ async fn upgrade<'c>(
         upgrade: true,
         ..Order::plain()
     };
-    match fetch::send(cx, admitted, order, None, output, record).await? {
+    match fetch::send(cx, admitted, order, None, Some(output), record).await? {
         Fetched::Upgraded(upgraded) => {
             tunnel::upgraded(cx, *upgraded, input, output, record).await?;
             Ok(Outcome::Tunnelled)

@@ -199,6 +199,7 @@ impl Worker {
             buffers: Rc::default(),
             heads: Rc::default(),
             draining: Rc::clone(&draining),
+            background: Rc::default(),
             date: Cell::new((0, [b' '; DATE_BYTES])),
             refusals: RefCell::default(),
         };
@@ -283,6 +284,7 @@ impl Worker {
             buffers: Rc::clone(&before.buffers),
             heads: Rc::clone(&before.heads),
             draining: Rc::clone(&before.draining),
+            background: Rc::clone(&before.background),
             date: before.date.clone(),
             refusals: RefCell::default(),
         };

@@ -1,5 +1,5 @@
 //! HTTP caching (RFC 9111) as functions of request, response, configuration and time. One file per question:
-//! may it be stored ([`storable`]), until when is it fresh ([`freshness`], [`refresh`]), may it answer this request
+//! what does the origin say ([`said`]), may it be stored ([`storable`]), until when is it fresh ([`freshness`], [`refresh`]), may it answer this request
 //! ([`reuse`], [`vary`]), how is it validated ([`validate`]), what do a client's own conditions say
 //! ([`precondition`], [`range`]), and what does an unsafe request spoil ([`invalidate`]).
 
@@ -9,6 +9,7 @@ pub mod precondition;
 pub mod range;
 pub mod refresh;
 pub mod reuse;
+pub mod said;
 pub mod storable;
 pub mod validate;
 pub mod vary;
@@ -38,6 +39,8 @@ pub struct Exchange<'a> {
     pub request_time: i64,
     /// When the response's head had come, in Unix seconds.
     pub response_time: i64,
+    /// Our name among surrogates, when we stand before the origin as one.
+    pub surrogate_id: Option<&'a str>,
 }
 
 /// What the configuration says about caching. Times are in seconds.
@@ -63,6 +66,8 @@ pub struct CachingRules {
     pub refresh_all_ims: bool,
     /// `vary_ignore_expire`
     pub vary_ignore_expire: bool,
+    /// `http_accel_surrogate_remote`
+    pub surrogate_remote: bool,
 }
 
 impl CachingRules {
@@ -77,6 +82,7 @@ impl CachingRules {
             reload_into_ims: config.reload_into_ims,
             refresh_all_ims: config.refresh_all_ims,
             vary_ignore_expire: config.vary_ignore_expire,
+            surrogate_remote: config.http_accel_surrogate_remote,
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod content_range;
 pub mod date;
 pub mod etag;
 pub mod range;
+pub mod targeted;
 pub mod via;
 pub mod weighted;
 

@@ -312,6 +312,10 @@ pub struct Config {
     // Names and process.
     /// Name in error pages, Via and Cache-Status; `None` is the system's.
     pub visible_hostname: Option<String>,
+    /// Name among surrogates; `None` is `visible_hostname`.
+    pub httpd_accel_surrogate_id: Option<String>,
+    /// Far from the origin: heed `no-store-remote`.
+    pub http_accel_surrogate_remote: bool,
     /// Name for loop detection; `None` is `visible_hostname`.
     pub unique_hostname: Option<String>,
     /// Other names of this proxy.
@@ -346,6 +350,8 @@ pub struct Config {
     pub err_html_text: String,
     /// Give the mail links of error pages what there is to tell.
     pub email_err_data: bool,
+    /// Set-Cookie is stored with a response.
+    pub cache_set_cookie: bool,
     /// Tell programs which rule refused.
     pub deny_reason: bool,
 

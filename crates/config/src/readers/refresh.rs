@@ -37,10 +37,6 @@ pub(crate) fn refresh_pattern(draft: &mut Draft, line: &mut Line<'_>) -> Outcome
             line.note_error(message, "The option is ignored.");
         }
     }
-    if options.stale_while_revalidate.is_some() {
-        let meaning = "What is stale is validated before it is served.";
-        draft.not_yet(line, "refresh_pattern stale-while-revalidate=", meaning);
-    }
     draft.config.refresh_patterns.push(RefreshPattern {
         pattern: pattern.into_owned(),
         ignore_case,

@@ -10,19 +10,19 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use rules::caching::validate::confirms;
+use rules::caching::validate::{agrees, confirms};
 use stats::Counter;
 use store::{Begin, Filler, Keep, KeyRef, Slot};
 use wire::field::FieldId;
-use wire::http1::ResponseHead;
+use wire::http1::{ResponseHead, kept_coding};
 
 use crate::cache::stored::{self, StoredResponse, exchange};
-use crate::cache::{answer, may_serve_stale, pass};
+use crate::cache::{self, answer, may_serve_stale, pass};
 use crate::context::Context;
 use crate::fetch::{OriginBody, Piece};
 use crate::flow::{Head, Object, Received, Response};
 use crate::record::{Record, ResultTag};
-use crate::reply::clean;
+use crate::reply::{clean, stored_head};
 
 /// Stores the response if it may be stored, and answers with it either way.
 pub(crate) fn store<'c>(
@@ -47,9 +47,14 @@ pub(crate) fn store<'c>(
         }
         record.tag(ResultTag::RefreshModified);
     }
-    if received.head.method == http::Method::HEAD || head.status == 304 || body.proxy_only {
+    if received.head.method == http::Method::HEAD {
+        check_by_head(cx, received, &mut head);
         return release(cx, received, slot, head, body);
     }
+    if head.status == 304 || body.proxy_only || kept_coding(&head.fields).is_some() {
+        return release(cx, received, slot, head, body);
+    }
+    cache::invalidate_for(cx, received, &head);
     let version = head.version;
     clean(cx, &mut head, None);
     let judged = cx
@@ -81,13 +86,13 @@ pub(crate) fn store<'c>(
     }
     let length = body.length();
     let whole = body.whole().map(<[u8]>::len);
-    let meta = StoredResponse::new(&head, version, storable, length);
+    let meta = StoredResponse::new(cx, &head, version, storable, length);
     match (whole, body.into_owned()) {
         (Some(length), Ok(mut body)) => {
             let object = slot.insert(meta, body.whole().unwrap_or_default());
             body.finish_whole(length);
             let response = answer::fresh(cx, received, object, record);
-            let response = with_cookies(response, &head);
+            let response = with_unstored(cx, response, &head);
             cx.heads.give(head);
             response
         }
@@ -95,7 +100,7 @@ pub(crate) fn store<'c>(
             cx.cells.count(Counter::Fills);
             let (object, filler) = slot.publish(meta, length, Keep::Store);
             let response = answer::fresh(cx, received, object, record);
-            let response = with_cookies(response, &head);
+            let response = with_unstored(cx, response, &head);
             tokio::task::spawn_local(fill(Rc::clone(cx), body, filler));
             cx.heads.give(head);
             response
@@ -108,11 +113,26 @@ pub(crate) fn store<'c>(
     }
 }
 
-/// The cookies of the hop's reply go to the client that caused it; they are not stored.
-fn with_cookies<'c>(mut response: Response<'c>, from: &ResponseHead) -> Response<'c> {
+/// What isn't stored of the hop's reply goes to the client that caused it.
+fn with_unstored<'c>(
+    cx: &Context,
+    mut response: Response<'c>,
+    from: &ResponseHead,
+) -> Response<'c> {
+    let unstored = from.fields.iter();
+    let mut unstored = unstored
+        .filter(|line| stored::is_for_one(cx, line.id))
+        .peekable();
+    if unstored.peek().is_none() {
+        return response;
+    }
+    if let Head::Stored(object) = &response.head {
+        response.head = Head::Built(stored_head(cx, object));
+    }
     if let Head::Built(head) = &mut response.head {
-        for cookie in from.fields.get_all(FieldId::SetCookie) {
-            head.fields.push_id(FieldId::SetCookie, cookie);
+        let aged = head.fields.has(FieldId::Age);
+        for line in unstored.filter(|line| !aged || line.id != FieldId::Age) {
+            head.fields.push_id(line.id, line.value);
         }
     }
     response
@@ -138,6 +158,28 @@ fn release<'c>(
     pass(cx, received, head, body)
 }
 
+/// A response to HEAD tells of what is stored for GET (RFC 9111 §4.3.5): whether it still holds, and
+/// with which fields.
+fn check_by_head(cx: &Context, received: &Received<'_>, head: &mut ResponseHead) {
+    let (key, fields) = (KeyRef::new(received.key()), &received.head.fields);
+    let Some(old) = cx.store.find(key, |meta| meta.vary.matches(fields)) else {
+        return;
+    };
+    if head.status != old.meta.status || !old.is_complete() {
+        return;
+    }
+    let stored = stored::build(cx, &old, false);
+    let same = agrees(&head.fields, &stored.fields, old.length());
+    cx.heads.give(stored);
+    if !same {
+        cx.store.remove_object(&old);
+        return;
+    }
+    clean(cx, head, None);
+    let meta = old.meta.updated(cx, received, head);
+    cx.store.update(&old, meta);
+}
+
 /// RFC 9111 §4.3.4: the stored response takes the 304's fields and is fresh again.
 fn update<'c>(
     cx: &Rc<Context>,
@@ -152,7 +194,8 @@ fn update<'c>(
     record.tag(ResultTag::RefreshUnmodified);
     let meta = old.meta.updated(cx, received, head);
     let object = cx.store.update(old, meta);
-    answer(cx, received, object, record)
+    let response = answer(cx, received, object, record);
+    with_unstored(cx, response, head)
 }
 
 /// Fills a published response to its end. Goes on while clients read it; when the last one leaves,

@@ -2,6 +2,7 @@
 //! from the store. What may be stored and reused is for `rules::caching` to say.
 
 mod answer;
+mod background;
 mod fill;
 mod store_id;
 pub(crate) mod stored;
@@ -14,11 +15,11 @@ use rules::caching::freshness::Traits;
 use rules::caching::invalidate;
 use rules::caching::precondition::has_conditions;
 use rules::caching::reuse::{Reuse, Wishes, has_wishes};
-use rules::caching::validate::make_conditional;
+use rules::caching::validate::{confirms, make_conditional};
 use stats::Counter;
 use store::{KeyRef, Waited, Waiting};
 use wire::field::{FieldId, Fields};
-use wire::http1::ResponseHead;
+use wire::http1::{ResponseHead, kept_coding};
 use wire::target::Scheme;
 
 use crate::access;
@@ -30,6 +31,7 @@ use crate::reply::{clean, sign};
 use stored::StoredResponse;
 
 pub(crate) use answer::answer;
+pub(crate) use background::validate as validate_in_background;
 pub(crate) use fill::store;
 pub(crate) use store_id::{StoreId, learn_store_id};
 
@@ -69,6 +71,10 @@ pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record)
                 cx.cells.count(Counter::Joins);
             }
             Lookup::Fresh(object)
+        }
+        Reuse::StaleWhileRevalidate => {
+            record.tag(ResultTag::MemHit);
+            Lookup::StaleWhileRevalidate(object)
         }
         Reuse::Validate(_) | Reuse::Reload if only_if_cached(fields) => Lookup::Unsatisfiable,
         Reuse::Validate(_) => Lookup::Stale(object),
@@ -208,6 +214,23 @@ impl Conditions {
     }
 }
 
+/// Is it a 304 that speaks of nothing we have asked about (RFC 9111 §4.3.4)? It must not be used.
+pub(crate) fn is_unfounded(cx: &Context, stale: &Object, head: &ResponseHead) -> bool {
+    if head.status != 304 {
+        return false;
+    }
+    let stored = stored::build(cx, stale, false);
+    let confirmed = confirms(&head.fields, &stored.fields);
+    cx.heads.give(stored);
+    !confirmed
+}
+
+/// Is it a response to POST that answers GET from now on (RFC 9110 §9.3.3)?
+pub(crate) fn answers_get(received: &Received<'_>, head: &ResponseHead) -> bool {
+    received.head.method == Method::POST
+        && invalidate::is_own_location(received.target, &head.fields)
+}
+
 /// May a stale response go out because the origin can't be asked?
 pub(crate) fn may_serve_stale(cx: &Context, object: &Object) -> bool {
     object
@@ -228,7 +251,11 @@ pub(crate) fn pass<'c>(
         body.finish_whole(0); // nothing follows: the hop's connection is free at once
     }
     let version = head.version;
+    let coding = kept_coding(&head.fields).map(<[u8]>::to_vec);
     clean(cx, &mut head, None);
+    if let Some(coding) = coding {
+        head.fields.push_id(FieldId::TransferEncoding, &coding);
+    }
     let length = frame(received, &mut head, &body);
     sign(cx, &mut head, version, &cx.plan.lines.cache_status_miss);
     Response {

@@ -1,6 +1,7 @@
 //! What the proxy knows of a stored response: its head, ready to send, and what decides on its reuse.
 
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 
 use rules::caching::Exchange;
 use rules::caching::freshness::Freshness;
@@ -30,12 +31,15 @@ pub struct StoredResponse {
     pub(crate) freshness: Freshness,
     /// Which requests it answers (RFC 9111 §4.1).
     pub(crate) vary: Vary,
+    /// The origin is being asked about it in the background.
+    pub(crate) validating: AtomicBool,
     content_type: Range<u32>,
 }
 
 impl StoredResponse {
     /// From a cleaned head.
     pub(crate) fn new(
+        cx: &Context,
         head: &ResponseHead,
         version: Version,
         storable: Storable,
@@ -45,11 +49,7 @@ impl StoredResponse {
         write_status_line(head.status, head.reason(), &mut bytes);
         let mut content_type = 0..0;
         for line in head.fields.iter() {
-            // A cookie is for the client that got it first, not for all (as in Squid).
-            if matches!(
-                line.id,
-                FieldId::ContentLength | FieldId::Age | FieldId::SetCookie
-            ) {
+            if line.id == FieldId::ContentLength || is_for_one(cx, line.id) {
                 continue;
             }
             bytes.extend_from_slice(line.name);
@@ -74,6 +74,7 @@ impl StoredResponse {
             has_length: length.is_some(),
             freshness: storable.freshness,
             vary: storable.vary,
+            validating: AtomicBool::new(false),
             content_type,
         }
     }
@@ -90,7 +91,7 @@ impl StoredResponse {
             freshness: Freshness::of(&cx.plan.rules.caching, &exchange),
             vary: self.vary.clone(),
         };
-        let updated = Self::new(&head, self.version, storable, length);
+        let updated = Self::new(cx, &head, self.version, storable, length);
         cx.heads.give(head);
         updated
     }
@@ -121,6 +122,12 @@ impl StoredResponse {
     }
 }
 
+/// Fields that only the client gets that caused the response: its age then, and a cookie, which is
+/// not for all (as in Squid) unless `cache_set_cookie` says so.
+pub(crate) fn is_for_one(cx: &Context, id: FieldId) -> bool {
+    id == FieldId::Age || id == FieldId::SetCookie && !cx.plan.config.cache_set_cookie
+}
+
 /// Heads are bounded by `reply_header_max_size`, far below 4 GiB.
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
@@ -128,7 +135,7 @@ fn offset(at: usize) -> u32 {
 
 /// A request with its response, as the caching rules look at them.
 pub(crate) fn exchange<'e>(
-    cx: &Context,
+    cx: &'e Context,
     received: &Received<'e>,
     head: &'e ResponseHead,
 ) -> Exchange<'e> {
@@ -140,6 +147,11 @@ pub(crate) fn exchange<'e>(
         reply: &head.fields,
         request_time: received.now.unix_secs(),
         response_time: cx.unix_secs(),
+        surrogate_id: received
+            .connection
+            .port
+            .accel()
+            .map(|_| &*cx.plan.lines.surrogate_id),
     }
 }
 

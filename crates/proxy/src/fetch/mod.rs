@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use net::half::split;
 use wire::field::FieldId;
-use wire::http1::{Framing, ProxyAuth, ResponseHead, remove_hop_by_hop};
+use wire::http1::{Framing, ProxyAuth, ResponseHead, Version, kept_coding, remove_hop_by_hop};
 
 use crate::cache::Conditions;
 use crate::context::Context;
@@ -89,7 +89,8 @@ pub(crate) async fn send_to<'c>(
         received,
         order: Order::plain(),
     };
-    job.attempt(hop, true, &mut None, output, record).await
+    job.attempt(hop, true, &mut None, Some(output), record)
+        .await
 }
 
 /// Can the peer be connected to? For the health of dead ones.
@@ -112,7 +113,7 @@ pub(crate) async fn send<'c>(
     admitted: &Admitted<'_>,
     order: Order<'_>,
     mut input: Option<&'c mut ClientIn>,
-    output: &mut ClientOut,
+    mut output: Option<&mut ClientOut>,
     record: &mut Record,
 ) -> Result<Fetched<'c>, Failure> {
     let received = admitted.received;
@@ -136,7 +137,7 @@ pub(crate) async fn send<'c>(
             }
             tries += 1;
             let failure = match job
-                .attempt(hop, fresh_only, &mut input, output, record)
+                .attempt(hop, fresh_only, &mut input, output.as_deref_mut(), record)
                 .await
             {
                 Ok(fetched) => return Ok(fetched),
@@ -178,7 +179,7 @@ impl<'c> Job<'_, 'c> {
         hop: &Hop,
         fresh_only: bool,
         input: &mut Option<&'c mut ClientIn>,
-        output: &mut ClientOut,
+        mut output: Option<&mut ClientOut>,
         record: &mut Record,
     ) -> Result<Fetched<'c>, Failure> {
         let cx = self.cx;
@@ -199,10 +200,14 @@ impl<'c> Job<'_, 'c> {
             let answer = answer.inspect_err(|failure| hop.failed(failure))?;
             match answer {
                 Answer::Interim(rest, head) => {
-                    self.pass_interim(head, output).await?;
+                    self.pass_interim(head, output.as_deref_mut()).await?;
                     exchange = rest;
                 }
                 Answer::Final(mut head, mut body) => {
+                    let old = self.received.head.version == Version::H10;
+                    if old && kept_coding(&head.fields).is_some() {
+                        return Err(origin::invalid("a coding that HTTP/1.0 doesn't have"));
+                    }
                     hop.worked();
                     record.talk.answered(head.status, cx.clock.now());
                     login::drop_offers(&mut head.fields);
@@ -303,12 +308,15 @@ impl<'c> Job<'_, 'c> {
     async fn pass_interim(
         &self,
         mut head: Box<ResponseHead>,
-        output: &mut ClientOut,
+        output: Option<&mut ClientOut>,
     ) -> Result<(), Failure> {
         let client = self.received.head;
         let awaited =
             head.status != 100 || client.fields.has_token(FieldId::Expect, b"100-continue");
-        if client.version == wire::http1::Version::H11 && awaited {
+        if client.version == Version::H11
+            && awaited
+            && let Some(output) = output
+        {
             output.buf.clear();
             wire::http1::write_status_line(head.status, head.reason(), &mut output.buf);
             if head.status != 100 {

@@ -112,11 +112,17 @@ fn count_down(method: &Method, fields: &mut Fields) {
     }
 }
 
-/// Via, X-Forwarded-For, and the rules for request fields.
+/// Via, Surrogate-Capability, X-Forwarded-For, and the rules for request fields.
 fn sign(cx: &Context, received: &Received<'_>, fields: &mut Fields) {
     let plan = &cx.plan;
     if plan.config.via {
         append_via(fields, received.head.version, &plan.lines.via_name);
+    }
+    if received.connection.port.accel().is_some() {
+        fields.push_id(
+            FieldId::SurrogateCapability,
+            &plan.lines.surrogate_capability,
+        );
     }
     let client = received.connection.client.ip();
     forward_client(fields, plan.config.forwarded_for, client);

@@ -111,7 +111,7 @@ fn framing(to: ReplyTo, status: u16, response: &Response<'_>) -> Framed {
         Framed::Bodyless
     } else if response.length.is_some() {
         Framed::Length
-    } else if to.version == Version::H11 {
+    } else if to.version == Version::H11 && !response.is_coded() {
         Framed::Chunked
     } else {
         Framed::UntilClose

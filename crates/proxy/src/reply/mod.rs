@@ -72,7 +72,7 @@ pub(crate) fn prepare<'c>(
 }
 
 /// The head of a hit as fields, signed as a hit.
-fn stored_head(cx: &Context, object: &Object) -> Box<ResponseHead> {
+pub(crate) fn stored_head(cx: &Context, object: &Object) -> Box<ResponseHead> {
     let mut head = stored::build(cx, object, true);
     sign(
         cx,

@@ -1,11 +1,11 @@
 //! Until when a stored response is fresh, and how old it is (RFC 9111 §4.2). Worked out once, when it is stored or
 //! validated, so that a hit compares two numbers.
 
-use wire::value::cache_control::CacheControl;
 use wire::value::date;
 use wire::{FieldId, Fields};
 
 use super::refresh::RefreshRule;
+use super::said::Said;
 use super::{CachingRules, Exchange};
 
 /// Largest age that is told apart (RFC 9111 §1.2.2).
@@ -98,19 +98,20 @@ impl Freshness {
 
     /// Works it out for a response that was just received.
     pub fn of(rules: &CachingRules, exchange: &Exchange<'_>) -> Self {
-        let directives = CacheControl::parse(exchange.reply);
+        let said = Said::by(rules, exchange);
         let rule = rules.refresh.find(exchange.url);
-        let lifetime = lifetime(rules, rule, exchange, &directives);
-        Self::from_lifetime(rules, rule, exchange, &directives, lifetime)
+        let lifetime = lifetime(rules, rule, exchange, &said);
+        Self::from_lifetime(rules, rule, exchange, &said, lifetime)
     }
 
     pub(super) fn from_lifetime(
         rules: &CachingRules,
         rule: &RefreshRule,
         exchange: &Exchange<'_>,
-        directives: &CacheControl,
+        said: &Said,
         (secs, source): (i64, Source),
     ) -> Self {
+        let directives = &said.directives;
         let born = exchange.response_time.saturating_sub(initial_age(exchange));
         let stale_at = born.saturating_add(secs);
         let validate_always = directives.no_cache || directives.no_cache_fields;
@@ -125,10 +126,11 @@ impl Freshness {
         let if_error = directives
             .stale_if_error
             .map_or(max_stale, |secs| i64::from(secs).min(max_stale));
-        let while_revalidate = directives
-            .stale_while_revalidate
-            .map_or(0, i64::from)
-            .min(max_stale);
+        let while_revalidate = match directives.stale_while_revalidate {
+            Some(secs) if !rule.options.ignore_stale_while_revalidate => i64::from(secs),
+            _ => rule.while_revalidate_secs,
+        };
+        let while_revalidate = while_revalidate.min(max_stale);
         let stale = |more: i64| {
             if must_revalidate {
                 stale_at
@@ -162,14 +164,17 @@ pub(super) fn lifetime(
     rules: &CachingRules,
     rule: &RefreshRule,
     exchange: &Exchange<'_>,
-    directives: &CacheControl,
+    said: &Said,
 ) -> (i64, Source) {
-    let (secs, source) = explicit(exchange, directives).unwrap_or_else(|| {
+    let (secs, source) = explicit(exchange, said).unwrap_or_else(|| {
         let negative = rule.negative_ttl_secs.unwrap_or(rules.negative_ttl_secs);
-        if is_negative(exchange.status) {
+        let unmodified = unmodified(exchange);
+        // Without negative_ttl, an error that says since when it is so is as good as anything else that does.
+        let guessed = negative == 0 && unmodified.is_some() && allows_guess(exchange.status);
+        if is_negative(exchange.status) && !guessed {
             (negative, Source::Negative)
         } else {
-            (rule.heuristic_secs(unmodified(exchange)), Source::Heuristic)
+            (rule.heuristic_secs(unmodified), Source::Heuristic)
         }
     });
     let enforced = match source {
@@ -188,16 +193,26 @@ pub(super) fn lifetime(
 }
 
 /// The lifetime that the response states; an invalid `Expires` is one in the past (RFC 9111 §5.3).
-fn explicit(exchange: &Exchange<'_>, directives: &CacheControl) -> Option<(i64, Source)> {
+fn explicit(exchange: &Exchange<'_>, said: &Said) -> Option<(i64, Source)> {
+    let directives = &said.directives;
     if let Some(secs) = directives.s_maxage {
         return Some((i64::from(secs), Source::SMaxage));
     }
     if let Some(secs) = directives.max_age {
         return Some((i64::from(secs), Source::MaxAge));
     }
-    let expires = exchange.reply.get(FieldId::Expires)?;
+    let expires = exchange.reply.get(FieldId::Expires);
+    let expires = expires.filter(|_| !said.targeted)?;
     let secs = date::parse(expires).map_or(0, |expires| expires.saturating_sub(sent(exchange)));
     Some((secs.max(0), Source::Expires))
+}
+
+/// Statuses whose lifetime may be guessed (RFC 9110 §15.1).
+pub(super) const fn allows_guess(status: u16) -> bool {
+    matches!(
+        status,
+        200 | 203 | 204 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501
+    )
 }
 
 /// Errors that `negative_ttl` is for, as in Squid.
@@ -234,13 +249,22 @@ fn initial_age(exchange: &Exchange<'_>) -> i64 {
     apparent.max(corrected).min(AGE_SECS_MAX)
 }
 
-/// The Age field: of a list the first member, and nothing when it is no number (RFC 9111 §5.1).
+/// The Age field. Of a list the first member counts (RFC 9111 §5.1). What is no number, or as several fields look that
+/// someone joined (RFC 9110 §5.3), comes from a cache that can't be trusted to know: the response is old.
 fn stated_age(reply: &Fields) -> i64 {
-    let Some(first) = reply.list(FieldId::Age).next() else {
-        return 0;
+    let mut lines = reply.get_all(FieldId::Age);
+    let (Some(line), None) = (lines.next(), lines.next()) else {
+        return if reply.has(FieldId::Age) {
+            AGE_SECS_MAX
+        } else {
+            0
+        };
     };
-    if first.is_empty() || !first.iter().all(u8::is_ascii_digit) {
-        return 0;
+    let first = line.split(|byte| *byte == b',').next().unwrap_or_default();
+    let second = line.get(first.len() + 1..).and_then(<[u8]>::first);
+    let joined = second.is_some_and(|byte| matches!(byte, b' ' | b'\t'));
+    if joined || first.is_empty() || !first.iter().all(u8::is_ascii_digit) {
+        return AGE_SECS_MAX;
     }
     let digits = wire::value::decimal(first).and_then(|secs| i64::try_from(secs).ok());
     digits.unwrap_or(AGE_SECS_MAX).min(AGE_SECS_MAX)

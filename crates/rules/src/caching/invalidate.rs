@@ -45,6 +45,13 @@ pub fn spoiled(method: &Method, target: &Target, status: u16, reply: &Fields) ->
     spoiled
 }
 
+/// Does Content-Location name the target itself: the content is what GET would get (RFC 9110 §9.3.3)?
+pub fn is_own_location(target: &Target, reply: &Fields) -> bool {
+    let location = reply.get(FieldId::ContentLocation);
+    let location = location.and_then(|reference| resolve(target, reference));
+    location.is_some_and(|location| location.url() == target.url())
+}
+
 /// A URI reference against the target (RFC 3986 §5.2, without queries or fragments standing alone).
 fn resolve(base: &Target, reference: &[u8]) -> Option<Target> {
     let mut url = Vec::with_capacity(base.url().len() + reference.len());

@@ -19,6 +19,8 @@ pub struct RefreshRule {
     pub max_secs: i64,
     /// In place of `max_stale`.
     pub max_stale_secs: Option<i64>,
+    /// May be used for so long while it is validated, unless the response says how long.
+    pub while_revalidate_secs: i64,
     /// In place of `negative_ttl`.
     pub negative_ttl_secs: Option<i64>,
     /// The options that are on or off.
@@ -33,6 +35,7 @@ impl Default for RefreshRule {
             percent: 20,
             max_secs: 4320 * 60,
             max_stale_secs: None,
+            while_revalidate_secs: 0,
             negative_ttl_secs: None,
             options: RefreshOptions::default(),
         }
@@ -46,6 +49,7 @@ impl RefreshRule {
             percent: i64::from(line.percent),
             max_secs: secs(line.max),
             max_stale_secs: line.options.max_stale.map(secs),
+            while_revalidate_secs: line.options.stale_while_revalidate.map_or(0, secs),
             negative_ttl_secs: line.options.negative_ttl.map(secs),
             options: line.options.clone(),
         }

@@ -14,6 +14,8 @@ pub enum Reuse {
     Fresh,
     /// Answer with it though it is stale: the client takes that (`max-stale`).
     Stale,
+    /// Answer with it though it is stale, and ask the origin meanwhile (RFC 5861 §3).
+    StaleWhileRevalidate,
     /// Ask the origin first whether it still holds.
     Validate(Why),
     /// Fetch it anew: the client wants none from a cache (`no-cache`).
@@ -122,9 +124,14 @@ impl CachingRules {
         let taken = asked
             .max_stale
             .is_some_and(|most| staleness <= i64::from(most) || most >= ANY_STALENESS);
-        let allowed = !traits.has(Traits::MUST_REVALIDATE) && now <= freshness.stale_until;
+        let may_be_stale = !traits.has(Traits::MUST_REVALIDATE);
+        let allowed = may_be_stale && now <= freshness.stale_until;
+        let meanwhile = may_be_stale && now < freshness.stale_while_revalidate_until;
+        let tells = asked.max_age.is_some() || asked.min_fresh.is_some();
         if taken && allowed && asked.min_fresh.is_none() {
             Reuse::Stale
+        } else if meanwhile && !tells {
+            Reuse::StaleWhileRevalidate
         } else {
             Reuse::Validate(Why::Expired)
         }

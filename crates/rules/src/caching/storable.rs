@@ -4,7 +4,8 @@ use http::Method;
 use wire::FieldId;
 use wire::value::cache_control::CacheControl;
 
-use super::freshness::{Freshness, is_negative, lifetime};
+use super::freshness::{Freshness, Source, allows_guess, is_negative, lifetime};
+use super::said::Said;
 use super::vary::Vary;
 use super::{CachingRules, Exchange};
 
@@ -20,7 +21,8 @@ pub struct Storable {
 /// Why a response isn't stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NotStorable {
-    /// Responses to this method aren't kept (RFC 9111 §3; only GET is built).
+    /// Responses to this method aren't kept (RFC 9111 §3); those to POST when they state a lifetime (RFC 9110 §9.3.3;
+    /// that they say to be what GET would get is for the caller to see).
     Method,
     /// The request says `no-store` (RFC 9111 §5.2.1.5).
     RequestNoStore,
@@ -52,9 +54,10 @@ impl CachingRules {
     /// # Errors
     /// The first reason against storing it.
     pub fn storable(&self, exchange: &Exchange<'_>) -> Result<Storable, NotStorable> {
-        let directives = CacheControl::parse(exchange.reply);
+        let said = Said::by(self, exchange);
+        let directives = &said.directives;
         let rule = self.refresh.find(exchange.url);
-        allowed_by_request(exchange, &directives)?;
+        allowed_by_request(exchange, directives)?;
         let ignored = &rule.options;
         if directives.no_store && !directives.must_understand && !ignored.ignore_no_store {
             return Err(NotStorable::NoStore);
@@ -65,17 +68,22 @@ impl CachingRules {
         if (directives.private || directives.private_fields) && !ignored.ignore_private {
             return Err(NotStorable::Private);
         }
-        let lifetime = lifetime(self, rule, exchange, &directives);
+        let lifetime = lifetime(self, rule, exchange, &said);
         let (secs, source) = lifetime;
+        if *exchange.method == Method::POST && !source.is_explicit() {
+            return Err(NotStorable::Method);
+        }
         if matches!(exchange.status, 0..=199 | 206 | 304) {
             return Err(NotStorable::Incomplete);
         }
         let stated = source.is_explicit() || directives.public;
         let negative = is_negative(exchange.status) && secs > 0;
-        if !stated && !negative && !allows_guess(exchange.status) {
+        let guessed = source == Source::Heuristic && allows_guess(exchange.status);
+        if !stated && !negative && !guessed {
             return Err(NotStorable::Status);
         }
-        if !exchange.reply.has(FieldId::CacheControl)
+        if !said.targeted
+            && !exchange.reply.has(FieldId::CacheControl)
             && exchange.reply.has_token(FieldId::Pragma, b"no-cache")
         {
             return Err(NotStorable::PragmaNoCache);
@@ -85,7 +93,7 @@ impl CachingRules {
             return Err(NotStorable::Mixed);
         }
         let vary = Vary::of(exchange.reply, exchange.request).ok_or(NotStorable::VaryStar)?;
-        let freshness = Freshness::from_lifetime(self, rule, exchange, &directives, lifetime);
+        let freshness = Freshness::from_lifetime(self, rule, exchange, &said, lifetime);
         let validator =
             exchange.reply.has(FieldId::LastModified) || exchange.reply.has(FieldId::ETag);
         // Negative answers are short-lived on purpose.
@@ -108,7 +116,7 @@ fn allowed_by_request(
     exchange: &Exchange<'_>,
     directives: &CacheControl,
 ) -> Result<(), NotStorable> {
-    if *exchange.method != Method::GET {
+    if *exchange.method != Method::GET && *exchange.method != Method::POST {
         return Err(NotStorable::Method);
     }
     if exchange.request.has(FieldId::CacheControl) && CacheControl::parse(exchange.request).no_store
@@ -120,12 +128,6 @@ fn allowed_by_request(
         return Err(NotStorable::Authorization);
     }
     Ok(())
-}
-
-/// Statuses whose lifetime may be guessed. RFC 9110 §15.1 also names 204, 404, 405, 414 and 501; like Squid we keep
-/// those for `negative_ttl` only.
-const fn allows_guess(status: u16) -> bool {
-    matches!(status, 200 | 203 | 300 | 301 | 308 | 410)
 }
 
 /// Statuses whose caching rules we know (RFC 9110 §15).

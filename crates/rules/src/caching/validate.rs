@@ -39,6 +39,22 @@ pub fn confirms(not_modified: &Fields, stored: &Fields) -> bool {
     }
 }
 
+/// Does a response to HEAD tell of this stored response (RFC 9111 §4.3.5)? Validators and length that it has must be
+/// those that are stored.
+pub fn agrees(to_head: &Fields, stored: &Fields, stored_length: Option<u64>) -> bool {
+    let same = |id| {
+        to_head
+            .get(id)
+            .is_none_or(|value| stored.get(id) == Some(value))
+    };
+    let length = to_head
+        .get(FieldId::ContentLength)
+        .and_then(wire::value::decimal);
+    same(FieldId::ETag)
+        && same(FieldId::LastModified)
+        && length.is_none_or(|length| Some(length) == stored_length)
+}
+
 /// Takes the fields of a 304 into the stored response (RFC 9111 §3.2): each field that the 304 has replaces all lines
 /// of that name, but for those that belong to the connection or describe the content as it is stored.
 pub fn update(stored: &mut Fields, not_modified: &Fields) {
@@ -80,7 +96,6 @@ const fn is_kept(id: FieldId) -> bool {
             // Of the content, which stays what it is (RFC 9111 §3.2).
             | FieldId::ContentLength
             | FieldId::ContentEncoding
-            | FieldId::ContentType
             | FieldId::ContentRange
             | FieldId::ContentMd5
             | FieldId::ContentDigest
@@ -136,6 +151,7 @@ mod tests {
         ]);
         let not_modified = fields(&[
             ("Content-Length", "0"),
+            ("Content-Encoding", "gzip"),
             ("content-type", "text/html"),
             ("x-a", "3"),
             ("Cache-Control", "max-age=9"),
@@ -147,15 +163,33 @@ mod tests {
         update(&mut stored, &not_modified);
         let expected = fields(&[
             ("Content-Length", "5"),
-            ("Content-Type", "text/plain"),
             ("X-B", "kept"),
             ("X-Hop", "kept"),
+            ("content-type", "text/html"),
             ("x-a", "3"),
             ("Cache-Control", "max-age=9"),
             ("X-New", "n"),
             ("X-New", "m"),
         ]);
         assert_eq!(stored, expected);
+    }
+
+    #[test]
+    fn a_head_response_speaks_of_what_has_its_validators_and_length() {
+        // RFC 9111 §4.3.5.
+        let stored = fields(&[("ETag", "\"a\""), ("Last-Modified", "x")]);
+        let check = |reply: &[(&str, &str)], expected| {
+            assert_eq!(
+                agrees(&fields(reply), &stored, Some(5)),
+                expected,
+                "{reply:?}"
+            );
+        };
+        check(&[], true);
+        check(&[("ETag", "\"a\""), ("Content-Length", "5")], true);
+        check(&[("ETag", "\"b\"")], false);
+        check(&[("Last-Modified", "y")], false);
+        check(&[("Content-Length", "6")], false);
     }
 
     #[test]

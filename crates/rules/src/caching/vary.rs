@@ -90,8 +90,22 @@ fn write_value(name: &[u8], request: &Fields, out: &mut Bytes) {
         if at > 0 {
             out.push(b',');
         }
+        let start = out.len();
         normalise(value, out);
+        if is_caseless(name)
+            && let Some(value) = out.get_mut(start..)
+        {
+            value.make_ascii_lowercase();
+        }
     }
+}
+
+/// Fields whose values are the same in any case (RFC 9110 §12.5.2 to §12.5.4).
+fn is_caseless(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"accept-charset" | b"accept-encoding" | b"accept-language"
+    )
 }
 
 /// Drops white space around commas and shortens other runs to a space; quoted text stays as it is.

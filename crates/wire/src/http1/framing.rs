@@ -25,6 +25,8 @@ enum Declared {
     Nothing,
     Length(u64),
     Chunked,
+    /// By codings that we don't know, and without chunks.
+    Coded,
 }
 
 /// What is wrong with the framing fields.
@@ -48,6 +50,7 @@ pub fn request_framing(head: &RequestHead) -> Result<Framing, BadRequest> {
         Ok(Declared::Nothing) => Ok(Framing::None),
         Ok(Declared::Length(length)) => Ok(Framing::Length(length)),
         Ok(Declared::Chunked) => Ok(Framing::Chunked),
+        Ok(Declared::Coded) => Err(BadRequest::TransferEncoding),
         Err(Fault::Both) => Err(BadRequest::LengthAndCoding),
         Err(Fault::Length) => Err(BadRequest::ContentLength),
         Err(Fault::Coding) => Err(BadRequest::TransferEncoding),
@@ -84,7 +87,7 @@ pub fn response_framing(
         return Ok(Framing::None);
     }
     Ok(match declared {
-        Declared::Nothing => Framing::UntilClose,
+        Declared::Nothing | Declared::Coded => Framing::UntilClose,
         Declared::Length(length) => Framing::Length(length),
         Declared::Chunked => Framing::Chunked,
     })
@@ -121,22 +124,38 @@ fn parse_length(value: &[u8]) -> Option<u64> {
     chars::decimal(value).filter(|&length| i64::try_from(length).is_ok())
 }
 
-/// Exactly `chunked`. A list of plain tokens that ends with it names codings we don't know.
+/// Codings that a response has been sent with, which aren't ours to undo: its content can only be
+/// passed on as it is, with this field. Only after [`response_framing`] has found no fault.
+pub fn kept_coding(fields: &Fields) -> Option<&[u8]> {
+    let coding = fields.get(FieldId::TransferEncoding)?;
+    (!coding.eq_ignore_ascii_case(b"chunked")).then_some(coding)
+}
+
+/// Exactly `chunked`. A list of plain tokens names codings we don't know; only with `chunked` at its
+/// end has it an end of its own, and only without any likeness of it does nobody take it for chunked.
 fn parse_coding(value: &[u8]) -> Result<Declared, Fault> {
     if value.eq_ignore_ascii_case(b"chunked") {
         return Ok(Declared::Chunked);
     }
-    let mut codings = value.rsplit(|&byte| byte == b',').map(chars::trim_ows);
-    let ends_chunked = codings
-        .next()
-        .is_some_and(|last| last.eq_ignore_ascii_case(b"chunked"));
-    let others_plain =
-        codings.all(|coding| chars::is_token(coding) && !coding.eq_ignore_ascii_case(b"chunked"));
-    Err(if ends_chunked && others_plain {
-        Fault::UnknownCoding
-    } else {
-        Fault::Coding
-    })
+    let codings = || value.rsplit(|&byte| byte == b',').map(chars::trim_ows);
+    let like = |coding: &[u8], word: &[u8]| {
+        coding
+            .windows(word.len())
+            .any(|part| part.eq_ignore_ascii_case(word))
+    };
+    let is_plain = |coding: &[u8]| chars::is_token(coding) && !like(coding, b"chunked");
+    if codings().all(|coding| is_plain(coding) && !coding.eq_ignore_ascii_case(b"identity")) {
+        return Ok(Declared::Coded);
+    }
+    let mut codings = codings();
+    let last = codings.next().unwrap_or_default();
+    Err(
+        if last.eq_ignore_ascii_case(b"chunked") && codings.all(is_plain) {
+            Fault::UnknownCoding
+        } else {
+            Fault::Coding
+        },
+    )
 }
 
 #[cfg(test)]

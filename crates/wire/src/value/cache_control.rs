@@ -78,7 +78,7 @@ impl CacheControl {
         found
     }
 
-    fn add(&mut self, directive: &[u8]) {
+    pub(super) fn add(&mut self, directive: &[u8]) {
         let (name, argument) = match chars::split_once(directive, b'=') {
             Some((name, argument)) => (chars::trim_ows(name), Some(unquote(argument))),
             None => (directive, None),

@@ -26,6 +26,7 @@ fn freshness(text: &str, status: u16, reply: &[(&str, &str)], delay: i64) -> Fre
             reply: &reply,
             request_time: SENT - delay,
             response_time: SENT,
+            surrogate_id: None,
         },
     )
 }
@@ -78,11 +79,20 @@ fn the_age_on_arrival_counts() {
     // RFC 9111 §4.2.3, §5.1.
     let life = ("Cache-Control", "max-age=3600");
     check(&[life, ("Age", "100")], 3500);
-    check(&[life, ("Age", "100, 200")], 3500);
-    check(&[life, ("Age", "x")], 3600);
-    check(&[life, ("Age", "-5")], 3600);
-    check(&[life, ("Age", "7.5")], 3600);
-    check(&[life, ("Age", "99999999999999999999")], 3600 - (1 << 31));
+    check(&[life, ("Age", "100,200")], 3500);
+    let stale = 3600 - (1 << 31);
+    for odd in [
+        "",
+        "x",
+        "-5",
+        "7.5",
+        "7;a=b",
+        "0, 0",
+        "99999999999999999999",
+    ] {
+        check(&[life, ("Age", odd)], stale);
+    }
+    check(&[life, ("Age", "0"), ("Age", "0")], stale);
     check(&[life, ("Date", EARLIER)], 2600);
     check(&[life, ("Date", EARLIER), ("Age", "500")], 2600);
     check(&[life, ("Date", LATER)], 3600);

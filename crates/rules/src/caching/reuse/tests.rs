@@ -25,6 +25,7 @@ fn fresh() -> Freshness {
 fn stale() -> Freshness {
     Freshness {
         fresh_until: NOW - 10,
+        stale_while_revalidate_until: NOW - 10,
         ..fresh()
     }
 }
@@ -54,6 +55,34 @@ fn fresh_responses_answer_and_stale_ones_are_validated() {
         EXPIRED,
     );
     check("offline_mode on\n", stale(), &[], Reuse::Fresh);
+}
+
+#[test]
+fn a_stale_response_may_answer_while_it_is_validated() {
+    // RFC 5861 §3.
+    let meanwhile = Freshness {
+        stale_while_revalidate_until: NOW + 1,
+        ..stale()
+    };
+    check("", meanwhile, &[], Reuse::StaleWhileRevalidate);
+    let over = Freshness {
+        stale_while_revalidate_until: NOW,
+        ..stale()
+    };
+    check("", over, &[], EXPIRED);
+    let forbidden = Freshness {
+        traits: Traits::MUST_REVALIDATE,
+        ..meanwhile
+    };
+    check("", forbidden, &[], EXPIRED);
+    for (asked, expected) in [
+        ("no-cache", Reuse::Reload),
+        ("max-age=1000", EXPIRED),
+        ("min-fresh=1", EXPIRED),
+        ("x-unknown", Reuse::StaleWhileRevalidate),
+    ] {
+        check("", meanwhile, &[("Cache-Control", asked)], expected);
+    }
 }
 
 #[test]

@@ -29,6 +29,7 @@ fn decide(
         reply: &reply,
         request_time: 784_111_777,
         response_time: 784_111_777,
+        surrogate_id: None,
     })
 }
 
@@ -40,15 +41,9 @@ fn check(request: Lines<'_>, status: u16, reply: Lines<'_>, expected: Result<(),
 const LIVES: (&str, &str) = ("Cache-Control", "max-age=3600");
 
 #[test]
-fn only_responses_to_get_are_kept() {
+fn only_responses_to_get_and_some_to_post_are_kept() {
     // RFC 9111 §3.
-    for method in [
-        Method::POST,
-        Method::PUT,
-        Method::HEAD,
-        Method::DELETE,
-        Method::CONNECT,
-    ] {
+    for method in [Method::PUT, Method::HEAD, Method::DELETE, Method::CONNECT] {
         assert_eq!(
             decide("", &method, &[], 200, &[LIVES]).map(drop),
             Err(NotStorable::Method),
@@ -56,6 +51,11 @@ fn only_responses_to_get_are_kept() {
         );
     }
     check(&[], 200, &[LIVES], Ok(()));
+    // RFC 9110 §9.3.3.
+    let post = |reply| decide("", &Method::POST, &[], 200, reply).map(drop);
+    assert_eq!(post(&[LIVES]), Ok(()));
+    let guessed = [("Date", DATE), ("Last-Modified", EARLIER)];
+    assert_eq!(post(&guessed), Err(NotStorable::Method));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn authorised_responses_are_shared_only_when_they_say_so() {
 #[test]
 fn statuses_need_a_stated_lifetime_or_a_guess() {
     // RFC 9111 §3, RFC 9110 §15.1.
-    for status in [200, 203, 300, 301, 308, 410] {
+    for status in [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501] {
         check(
             &[],
             status,
@@ -123,9 +123,7 @@ fn statuses_need_a_stated_lifetime_or_a_guess() {
             Ok(()),
         );
     }
-    for status in [
-        201, 204, 299, 302, 303, 307, 400, 404, 418, 499, 500, 503, 599,
-    ] {
+    for status in [201, 299, 302, 303, 307, 400, 418, 499, 500, 503, 599] {
         check(
             &[],
             status,
@@ -140,6 +138,8 @@ fn statuses_need_a_stated_lifetime_or_a_guess() {
     let negative =
         |status| decide("negative_ttl 10 seconds\n", &Method::GET, &[], status, &[]).map(drop);
     assert_eq!(negative(404), Ok(()));
+    let bare = decide("", &Method::GET, &[], 404, &[("Date", DATE)]).map(drop);
+    assert_eq!(bare, Err(Status), "without negative_ttl");
     assert_eq!(negative(302), Err(Status));
 }
 

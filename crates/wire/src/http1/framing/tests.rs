@@ -105,7 +105,7 @@ fn transfer_encoding_is_one_chunked_or_nothing() {
         ",chunked",
         "chunked, chunked",
         "chunked, gzip",
-        "gzip",
+        "xchunked",
         "identity",
         "\u{a0}chunked",
         "chunked\u{a0}",
@@ -122,6 +122,16 @@ fn transfer_encoding_is_one_chunked_or_nothing() {
             &format!("Transfer-Encoding: {bad}\r\n"),
         );
         assert_eq!(answered, Err(BadResponse::TransferEncoding), "{bad}");
+    }
+    // RFC 9112 §6.3: such a request has no end, such a response ends with its connection.
+    for coded in ["gzip", "x-a, deflate"] {
+        let line = format!("Transfer-Encoding: {coded}\r\n");
+        assert_eq!(
+            request("HTTP/1.1", &line),
+            Err(BadRequest::TransferEncoding)
+        );
+        let answered = response(&Method::GET, "HTTP/1.1 200 OK", &line);
+        assert_eq!(answered, Ok(Framing::UntilClose), "{coded}");
     }
     let unknown = request("HTTP/1.1", "Transfer-Encoding: gzip, chunked\r\n");
     assert_eq!(unknown, Err(BadRequest::UnknownCoding));
