@@ -12,6 +12,7 @@
     reason = "a test fails by panicking, and tells its figures"
 )]
 
+mod parts;
 mod support;
 
 mod accel;

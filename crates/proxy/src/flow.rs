@@ -14,6 +14,7 @@ use wire::http1::{Framing, RequestHead, ResponseHead};
 use wire::target::Target;
 
 use crate::access::ConnectionLogin;
+use crate::cache::Parts;
 pub use crate::cache::stored::StoredResponse;
 use crate::clients::Visit;
 use crate::fetch::OriginBody;
@@ -133,6 +134,8 @@ pub(crate) enum Lookup {
     StaleWhileRevalidate(Arc<Object>),
     /// Stored, but to be validated first.
     Stale(Arc<Object>),
+    /// Stored in parts: some may have to be fetched first.
+    Parts(Box<Parts>),
     /// Not stored: fetch, and maybe store; or wait for another's fetch.
     Start(Start),
     /// The cache has no part in this request.
@@ -164,6 +167,8 @@ pub(crate) enum Content<'c> {
         /// Bytes still to send.
         left: Option<u64>,
     },
+    /// Parts from the store one after another, with the number of their bytes.
+    Parts(Vec<(Reader, u64)>),
     /// Straight from the hop, never stored.
     Origin(Box<OriginBody<'c>>),
 }

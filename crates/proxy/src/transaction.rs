@@ -9,7 +9,7 @@ use wire::field::FieldId;
 use wire::http1::{Framing, Version};
 
 use crate::adapt::Adapted;
-use crate::cache::{Conditions, Joined};
+use crate::cache::{Conditions, Joined, Parts};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Side};
 use crate::fetch::{self, Fetched, Order};
@@ -142,6 +142,9 @@ async fn respond<'c>(
         Lookup::Stale(stale) => {
             Box::pin(validate(cx, &admitted, stale, input, output, record)).await?
         }
+        Lookup::Parts(parts) => {
+            Box::pin(complete(cx, &admitted, parts, input, output, record)).await?
+        }
         Lookup::Start(start) => Box::pin(fill(cx, &admitted, start, input, output, record)).await?,
         Lookup::Pass => Box::pin(pass(cx, &admitted, input, output, record)).await?,
     };
@@ -200,8 +203,9 @@ async fn fill<'c>(
             return Ok(response);
         }
     };
+    let ranged = received.head.fields.has(FieldId::Range);
     let order = Order {
-        conditions: None,
+        conditions: (ranged && cache::fetches_whole(cx, received)).then_some(Conditions::Whole),
         upgrade: false,
         wanted: &|| slot.waiters() > 0,
     };
@@ -219,6 +223,44 @@ async fn fill<'c>(
     }
 }
 
+/// Stored in parts: what is missing is fetched, then the client gets what it has asked for.
+async fn complete<'c>(
+    cx: &'c Rc<Context>,
+    admitted: &Admitted<'_>,
+    mut parts: Box<Parts>,
+    input: &'c mut ClientIn,
+    output: &mut ClientOut,
+    record: &mut Record,
+) -> Result<Response<'c>, Failure> {
+    let received = admitted.received;
+    if parts.hole().is_some() {
+        access::admit_miss(cx, received).await?; // miss_access
+    }
+    while let Some(hole) = parts.hole() {
+        let validator = parts.validator().into();
+        let order = Order {
+            conditions: Some(Conditions::Missing { hole, validator }),
+            ..Order::plain()
+        };
+        let fetched = fetch::send(cx, admitted, order, None, Some(output), record).await?;
+        let Fetched::Response(mut head, body) = fetched else {
+            return Err(unasked());
+        };
+        if head.status == 200 {
+            parts.forget(cx);
+            return Ok(cache::store(cx, received, None, None, head, body, record));
+        }
+        if !cache::fill_hole(cx, received, &mut parts, hole, &mut head, body) {
+            parts.forget(cx);
+            return pass(cx, admitted, input, output, record).await;
+        }
+    }
+    match cache::answer_from_parts(cx, &parts, record) {
+        Some(response) => Ok(response),
+        None => pass(cx, admitted, input, output, record).await,
+    }
+}
+
 /// Stored, but stale: the origin says whether it still holds (RFC 9111 §4.3).
 async fn validate<'c>(
     cx: &'c Rc<Context>,
@@ -231,7 +273,7 @@ async fn validate<'c>(
     let received = admitted.received;
     access::admit_miss(cx, received).await?; // miss_access
     let order = Order {
-        conditions: Some(Conditions::of(&stale)),
+        conditions: Some(Conditions::Holds(Arc::clone(&stale))),
         ..Order::plain()
     };
     match fetch::send(cx, admitted, order, Some(input), Some(output), record).await {

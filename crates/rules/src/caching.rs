@@ -5,6 +5,7 @@
 
 pub mod freshness;
 pub mod invalidate;
+pub mod part;
 pub mod precondition;
 pub mod range;
 pub mod refresh;

@@ -20,6 +20,11 @@ pub trait Weigh: Send + Sync + 'static {
     fn supersedes(&self, _older: &Self) -> bool {
         true
     }
+
+    /// Whether it holds only a part of a response. Parts have a limit of their own among the variants of a key.
+    fn is_part(&self) -> bool {
+        false
+    }
 }
 
 /// A stored response. Whoever uses its bytes keeps the `Arc`: that is how the bytes are counted.

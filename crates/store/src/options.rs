@@ -41,6 +41,8 @@ pub struct Options {
     pub files_max: usize,
     /// Responses under one key (Vary); beyond it the least useful one goes.
     pub variants_max: usize,
+    /// Parts of responses under one key.
+    pub parts_max: usize,
     /// Requests waiting for one leader; those beyond go on by themselves.
     pub waiters_max: usize,
 }
@@ -58,6 +60,7 @@ impl Default for Options {
             file_bytes_min: 256 << 10,
             files_max: 1024,
             variants_max: 64,
+            parts_max: 1024,
             waiters_max: 65_536,
         }
     }

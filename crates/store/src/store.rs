@@ -55,6 +55,15 @@ impl<M: Weigh> Store<M> {
         self.index.find(key, matches)
     }
 
+    /// All variants of `key` that `matches`, the newest first, as uses of them. As with [`Store::find`], it only compares.
+    pub fn find_all(
+        &self,
+        key: KeyRef<'_>,
+        matches: impl FnMut(&M) -> bool,
+    ) -> Vec<Arc<Object<M>>> {
+        self.index.find_all(key, matches)
+    }
+
     /// After a miss: who leads, who joins. With `collapse`, one request at a time leads, and `matches` is asked again,
     /// in one step with it, so that nobody leads who could have joined. Without, the request always leads, alone.
     pub fn begin(
@@ -64,7 +73,7 @@ impl<M: Weigh> Store<M> {
         matches: impl FnMut(&M) -> bool,
     ) -> Begin<M> {
         if !collapse {
-            return Begin::Lead(Slot::alone(self, key));
+            return Begin::Lead(self.lead(key));
         }
         match self
             .index
@@ -81,6 +90,11 @@ impl<M: Weigh> Store<M> {
                 Begin::Lead(Slot::alone(self, key))
             }
         }
+    }
+
+    /// The right to fill, alone.
+    pub fn lead(self: &Arc<Self>, key: KeyRef<'_>) -> Slot<M> {
+        Slot::alone(self, key)
     }
 
     /// Gives `old` new metadata: a new object with the same body, in its place. If `old` was evicted meanwhile, it comes back.
@@ -201,7 +215,7 @@ impl<M: Weigh> Store<M> {
         let fill = Fill::new(length, &self.counters);
         let object = Object::filling(key, meta, Arc::clone(&fill), &self.counters);
         drop(self.index.link(key, &object));
-        self.limit_variants(key);
+        self.limit_variants(key, &object);
         self.make_room();
         let filler = Filler::new(Arc::clone(self), Arc::clone(&object), fill, keep);
         (object, filler)
@@ -267,11 +281,17 @@ impl<M: Weigh> Store<M> {
             return;
         }
         drop(self.index.link(key, object));
-        self.limit_variants(key);
+        self.limit_variants(key, object);
     }
 
-    fn limit_variants(&self, key: KeyRef<'_>) {
-        let removed = self.index.limit_variants(key, self.options.variants_max);
+    fn limit_variants(&self, key: KeyRef<'_>, newest: &Object<M>) {
+        let part = newest.meta.is_part();
+        let most = if part {
+            self.options.parts_max
+        } else {
+            self.options.variants_max
+        };
+        let removed = self.index.limit_variants(key, part, most);
         self.counters
             .variant_evictions
             .fetch_add(removed.len() as u64, Relaxed);

@@ -34,7 +34,7 @@ pub(super) const ROWS: &[Row] = &[
     row("negative_ttl", &[], Kind::Time, ["time", "0 seconds"], since("2.5"), "cache errors this long (5 min before 3.1, 0 since)", set!(negative_ttl, time)),
     row("positive_dns_ttl", &[], Kind::Time, ["time", "6 hours"], since("2.5"), "cap on positive DNS caching", set!(positive_dns_ttl, time)),
     row("negative_dns_ttl", &[], Kind::Time, ["time", "1 minutes"], since("2.5"), "negative DNS caching and floor", set!(negative_dns_ttl, time)),
-    row("range_offset_limit", &[], Kind::Lines(&[Kind::SizeOrNone, Kind::Acls]), ["size [acl..]", "none"], since("2.5"), "how far into a file a Range may start and still fetch whole; none = always whole", checked(done(lists::range_offset_limit), not_yet_unless(Area::Caching, &["0"]))),
+    row("range_offset_limit", &[], Kind::Lines(&[Kind::SizeOrNone, Kind::Acls]), ["size [acl..]", "none"], since("2.5"), "how far into a file a Range may start and still fetch whole; none = always whole", done(lists::range_offset_limit)),
     row("minimum_expiry_time", &[], Kind::Time, ["time", "60 seconds"], since("2.6"), "shortest expiry worth storing (CVMFS/Frontier use 0)", set!(minimum_expiry_time, time)),
     row("store_avg_object_size", &[], Kind::Size, ["size", "13 KB"], since("2.5"), "index sizing hint", no_effect("the index grows as needed")),
     row("store_objects_per_bucket", &[], Kind::Number, ["N", "20"], since("2.5"), "index sizing hint", no_effect("the index grows as needed")),

@@ -85,7 +85,7 @@ async fn ask(cx: &Rc<Context>, kept: Kept, stale: &Arc<Object>) {
         permit: kept.permit,
     };
     let order = Order {
-        conditions: Some(Conditions::of(stale)),
+        conditions: Some(Conditions::Holds(Arc::clone(stale))),
         ..Order::plain()
     };
     let record = &mut Record::default();

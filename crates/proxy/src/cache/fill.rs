@@ -12,12 +12,12 @@ use std::sync::Arc;
 
 use rules::caching::validate::{agrees, confirms};
 use stats::Counter;
-use store::{Begin, Filler, Keep, KeyRef, Slot};
+use store::{Filler, Keep, KeyRef, Slot};
 use wire::field::FieldId;
 use wire::http1::{ResponseHead, kept_coding};
 
 use crate::cache::stored::{self, StoredResponse, exchange};
-use crate::cache::{self, answer, may_serve_stale, pass};
+use crate::cache::{self, answer, may_serve_stale, part, pass};
 use crate::context::Context;
 use crate::fetch::{OriginBody, Piece};
 use crate::flow::{Head, Object, Received, Response};
@@ -55,6 +55,9 @@ pub(crate) fn store<'c>(
         return release(cx, received, slot, head, body);
     }
     cache::invalidate_for(cx, received, &head);
+    if head.status == 206 {
+        return part::store(cx, received, slot, head, body);
+    }
     let version = head.version;
     clean(cx, &mut head, None);
     let judged = cx
@@ -73,13 +76,7 @@ pub(crate) fn store<'c>(
     }
     let slot = match slot {
         Some(slot) => slot,
-        None => match cx
-            .store
-            .begin(KeyRef::new(received.key()), false, |_| false)
-        {
-            Begin::Lead(slot) => slot,
-            Begin::Found(_) | Begin::Join(_) => return pass(cx, received, head, body),
-        },
+        None => cx.store.lead(KeyRef::new(received.key())),
     };
     if let Some(old) = stale {
         cx.store.remove_object(old);
@@ -145,7 +142,7 @@ fn is_too_large(cx: &Context, length: Option<u64>) -> bool {
     length.is_some_and(|length| length > options.object_bytes_max.max(options.join_bytes_max))
 }
 
-fn release<'c>(
+pub(super) fn release<'c>(
     cx: &Rc<Context>,
     received: &Received<'_>,
     slot: Option<Slot<StoredResponse>>,
@@ -162,7 +159,7 @@ fn release<'c>(
 /// with which fields.
 fn check_by_head(cx: &Context, received: &Received<'_>, head: &mut ResponseHead) {
     let (key, fields) = (KeyRef::new(received.key()), &received.head.fields);
-    let Some(old) = cx.store.find(key, |meta| meta.vary.matches(fields)) else {
+    let Some(old) = cx.store.find(key, |meta| meta.answers(fields)) else {
         return;
     };
     if head.status != old.meta.status || !old.is_complete() {
@@ -200,7 +197,7 @@ fn update<'c>(
 
 /// Fills a published response to its end. Goes on while clients read it; when the last one leaves,
 /// `quick_abort_*` says whether the rest is worth fetching.
-async fn fill(
+pub(super) async fn fill(
     cx: Rc<Context>,
     mut body: Box<OriginBody<'static>>,
     mut filler: Filler<StoredResponse>,

@@ -4,6 +4,7 @@
 mod answer;
 mod background;
 mod fill;
+mod part;
 mod store_id;
 pub(crate) mod stored;
 
@@ -21,6 +22,7 @@ use store::{KeyRef, Waited, Waiting};
 use wire::field::{FieldId, Fields};
 use wire::http1::{ResponseHead, kept_coding};
 use wire::target::Scheme;
+use wire::value::range::{self, ByteRange};
 
 use crate::access;
 use crate::context::Context;
@@ -33,6 +35,7 @@ use stored::StoredResponse;
 pub(crate) use answer::answer;
 pub(crate) use background::validate as validate_in_background;
 pub(crate) use fill::store;
+pub(crate) use part::{Hole, Parts, answer_from_parts, fill_hole};
 pub(crate) use store_id::{StoreId, learn_store_id};
 
 /// Looks a request up. Sets the log's tag to what it found.
@@ -45,7 +48,18 @@ pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record)
     }
     let fields = effective_fields(received);
     let key = KeyRef::new(received.key());
-    let Some(object) = cx.store.find(key, |meta| meta.vary.matches(&head.fields)) else {
+    let mut in_parts = false;
+    let found = cx.store.find(key, |meta| {
+        in_parts |= meta.part.is_some();
+        meta.answers(&head.fields)
+    });
+    let Some(object) = found else {
+        let parts = in_parts.then(|| part::gather(cx, received)).flatten();
+        if let Some(parts) = parts
+            && (parts.hole().is_none() || !only_if_cached(fields))
+        {
+            return Lookup::Parts(Box::new(parts));
+        }
         return if only_if_cached(fields) {
             Lookup::Unsatisfiable
         } else {
@@ -114,8 +128,11 @@ fn may_look_up(received: &Received<'_>) -> bool {
 /// Nothing stored: who may fill?
 fn start(cx: &Context, received: &Received<'_>, key: KeyRef<'_>) -> Lookup {
     let fields = &received.head.fields;
-    if received.head.method == Method::HEAD || fields.has(FieldId::Range) {
-        return Lookup::Pass; // their responses are not whole
+    if received.head.method == Method::HEAD {
+        return Lookup::Pass; // the response has no content
+    }
+    if fields.has(FieldId::Range) && !fetches_whole(cx, received) {
+        return lead(cx, key);
     }
     // A request that was here before would wait for itself.
     let collapse = cx.plan.collapses(&received.connection.port)
@@ -123,10 +140,25 @@ fn start(cx: &Context, received: &Received<'_>, key: KeyRef<'_>) -> Lookup {
         && !has_conditions(fields)
         && !fields.has(FieldId::Authorization)
         && access::allows(cx, List::CollapsedForwarding, received);
-    Lookup::Start(
-        cx.store
-            .begin(key, collapse, |meta| meta.vary.matches(fields)),
-    )
+    Lookup::Start(cx.store.begin(key, collapse, |meta| meta.answers(fields)))
+}
+
+/// Is all of it to be fetched although a part is asked for (`range_offset_limit`)? As Squid we go by how far into the
+/// whole the ranges begin; of the last bytes nobody knows that.
+pub(crate) fn fetches_whole(cx: &Context, received: &Received<'_>) -> bool {
+    let ranges = received.head.fields.get(FieldId::Range);
+    let Some(ranges) = ranges.and_then(range::parse) else {
+        return false;
+    };
+    let facts = access::facts(received);
+    match cx.plan.rules.range_offset_limit(&facts) {
+        None => true,
+        Some(0) => false,
+        Some(most) => ranges.iter().all(|range| match range {
+            ByteRange::FromTo(first, _) | ByteRange::From(first) => *first <= most,
+            ByteRange::Suffix(_) => false,
+        }),
+    }
 }
 
 /// The right to fill, whatever is stored.
@@ -178,7 +210,7 @@ pub(crate) async fn join(
 ) -> Joined {
     cx.cells.count(Counter::Collapsed);
     match waiting.wait().await {
-        Waited::Object(object) if object.meta.vary.matches(&received.head.fields) => {
+        Waited::Object(object) if object.meta.answers(&received.head.fields) => {
             record.mark(Marks::COLLAPSED);
             Joined::Object(object)
         }
@@ -188,29 +220,47 @@ pub(crate) async fn join(
         }
         Waited::Failed => {
             let (key, fields) = (KeyRef::new(received.key()), &received.head.fields);
-            Joined::Again(cx.store.begin(key, true, |meta| meta.vary.matches(fields)))
+            Joined::Again(cx.store.begin(key, true, |meta| meta.answers(fields)))
         }
     }
 }
 
-/// What is asked of the origin so that a stored response may be used again (RFC 9111 §4.3.1).
+/// What is asked of the origin in place of the client's own conditions and ranges.
 #[derive(Debug, Clone)]
-pub(crate) struct Conditions {
-    object: Arc<Object>,
+pub(crate) enum Conditions {
+    /// Does it still hold (RFC 9111 §4.3.1)?
+    Holds(Arc<Object>),
+    /// What is missing, if it belongs to what is stored (RFC 9110 §13.1.5).
+    Missing { hole: Hole, validator: Box<[u8]> },
+    /// All, though the client asks for a part (`range_offset_limit`).
+    Whole,
 }
 
 impl Conditions {
-    pub(crate) fn of(object: &Arc<Object>) -> Self {
-        Self {
-            object: Arc::clone(object),
-        }
-    }
-
     /// Puts our conditions in place of the client's.
     pub(crate) fn apply(&self, cx: &Context, fields: &mut Fields) {
-        let stored = stored::build(cx, &self.object, false);
-        make_conditional(fields, &stored.fields);
-        cx.heads.give(stored);
+        match self {
+            Self::Holds(object) => {
+                let stored = stored::build(cx, object, false);
+                make_conditional(fields, &stored.fields);
+                cx.heads.give(stored);
+            }
+            Self::Missing { hole, validator } => {
+                make_conditional(fields, &Fields::new());
+                let range = if hole.to_end {
+                    ByteRange::From(hole.first)
+                } else {
+                    ByteRange::FromTo(hole.first, hole.last)
+                };
+                let mut value = Vec::new();
+                range::write(&[range], &mut value);
+                fields.push_id(FieldId::Range, &value);
+                fields.push_id(FieldId::IfRange, validator);
+            }
+            Self::Whole => {
+                make_conditional(fields, &Fields::new());
+            }
+        }
     }
 }
 

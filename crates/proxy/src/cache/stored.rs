@@ -5,11 +5,12 @@ use std::sync::atomic::AtomicBool;
 
 use rules::caching::Exchange;
 use rules::caching::freshness::Freshness;
+use rules::caching::part::Part;
 use rules::caching::storable::Storable;
 use rules::caching::validate;
 use rules::caching::vary::Vary;
 use store::Weigh;
-use wire::field::FieldId;
+use wire::field::{FieldId, Fields};
 use wire::http1::{Limits, ResponseHead, Version, parse_response, write_status_line};
 
 use crate::context::Context;
@@ -33,6 +34,8 @@ pub struct StoredResponse {
     pub(crate) vary: Vary,
     /// The origin is being asked about it in the background.
     pub(crate) validating: AtomicBool,
+    /// It holds only a part.
+    pub(crate) part: Option<Box<Part>>,
     content_type: Range<u32>,
 }
 
@@ -49,7 +52,9 @@ impl StoredResponse {
         write_status_line(head.status, head.reason(), &mut bytes);
         let mut content_type = 0..0;
         for line in head.fields.iter() {
-            if line.id == FieldId::ContentLength || is_for_one(cx, line.id) {
+            let framing = line.id == FieldId::ContentLength
+                || line.id == FieldId::ContentRange && head.status == 206;
+            if framing || is_for_one(cx, line.id) {
                 continue;
             }
             bytes.extend_from_slice(line.name);
@@ -75,8 +80,29 @@ impl StoredResponse {
             freshness: storable.freshness,
             vary: storable.vary,
             validating: AtomicBool::new(false),
+            part: None,
             content_type,
         }
+    }
+
+    /// From the cleaned head of a 206.
+    pub(crate) fn of_part(
+        cx: &Context,
+        head: &ResponseHead,
+        version: Version,
+        storable: Storable,
+        part: Part,
+    ) -> Self {
+        Self {
+            part: Some(Box::new(part)),
+            ..Self::new(cx, head, version, storable, None)
+        }
+    }
+
+    /// Is it whole, and an answer to requests with these fields?
+    #[inline]
+    pub(crate) fn answers(&self, request: &Fields) -> bool {
+        self.part.is_none() && self.vary.matches(request)
     }
 
     /// The same response after a 304 (RFC 9111 §3.2).
@@ -157,11 +183,22 @@ pub(crate) fn exchange<'e>(
 
 impl Weigh for StoredResponse {
     fn weight_bytes(&self) -> usize {
-        size_of::<Self>() + self.head.len() + self.vary.as_bytes().len()
+        let part = self.part.as_ref().map_or(0, |part| {
+            size_of::<Part>() + part.validator.as_ref().map_or(0, |tag| tag.len())
+        });
+        size_of::<Self>() + self.head.len() + self.vary.as_bytes().len() + part
     }
 
     fn supersedes(&self, older: &Self) -> bool {
         self.vary == older.vary
+            && match (&self.part, &older.part) {
+                (Some(part), Some(older)) => part.replaces(older),
+                (None, _) | (_, None) => true,
+            }
+    }
+
+    fn is_part(&self) -> bool {
+        self.part.is_some()
     }
 }
 

@@ -201,6 +201,12 @@ impl Sender<'_> {
                 self.stored(reader, left).await?;
                 self.end().await
             }
+            Content::Parts(parts) => {
+                for (reader, length) in parts {
+                    self.stored(reader, Some(length)).await?;
+                }
+                self.end().await
+            }
             Content::Origin(mut body) => {
                 loop {
                     if !body.has_ready() {

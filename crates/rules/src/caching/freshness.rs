@@ -211,7 +211,7 @@ fn explicit(exchange: &Exchange<'_>, said: &Said) -> Option<(i64, Source)> {
 pub(super) const fn allows_guess(status: u16) -> bool {
     matches!(
         status,
-        200 | 203 | 204 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501
+        200 | 203 | 204 | 206 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501
     )
 }
 

@@ -5,6 +5,7 @@ use wire::FieldId;
 use wire::value::cache_control::CacheControl;
 
 use super::freshness::{Freshness, Source, allows_guess, is_negative, lifetime};
+use super::part::Part;
 use super::said::Said;
 use super::vary::Vary;
 use super::{CachingRules, Exchange};
@@ -32,7 +33,7 @@ pub enum NotStorable {
     Private,
     /// The request was authorised, and nothing in the response allows sharing it (RFC 9111 §3.5).
     Authorization,
-    /// Interim, partial or not-modified: no whole response (RFC 9111 §3.3).
+    /// Interim or not-modified, or partial in a way that tells nothing of the whole (RFC 9111 §3.3).
     Incomplete,
     /// `must-understand` with a status we don't know (RFC 9111 §5.2.2.3).
     NotUnderstood,
@@ -73,7 +74,11 @@ impl CachingRules {
         if *exchange.method == Method::POST && !source.is_explicit() {
             return Err(NotStorable::Method);
         }
-        if matches!(exchange.status, 0..=199 | 206 | 304) {
+        let incomplete = match exchange.status {
+            206 => Part::of(exchange.reply).is_none(),
+            status => matches!(status, 0..=199 | 304),
+        };
+        if incomplete {
             return Err(NotStorable::Incomplete);
         }
         let stated = source.is_explicit() || directives.public;
@@ -134,7 +139,7 @@ fn allowed_by_request(
 const fn is_understood(status: u16) -> bool {
     matches!(
         status,
-        200..=205 | 300..=303 | 305 | 307 | 308 | 400..=417 | 421 | 422 | 426 | 428 | 429 | 431 | 451 | 500..=505 | 511
+        200..=206 | 300..=303 | 305 | 307 | 308 | 400..=417 | 421 | 422 | 426 | 428 | 429 | 431 | 451 | 500..=505 | 511
     )
 }
 

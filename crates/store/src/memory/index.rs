@@ -55,6 +55,14 @@ impl<M: Weigh> Index<M> {
         self.shard(shard_of(key)).find(key, &self.ages, matches)
     }
 
+    pub(crate) fn find_all(
+        &self,
+        key: KeyRef<'_>,
+        matches: impl FnMut(&M) -> bool,
+    ) -> Vec<Arc<Object<M>>> {
+        self.shard(shard_of(key)).find_all(key, &self.ages, matches)
+    }
+
     /// In one step, so that nobody leads who could have joined.
     pub(crate) fn find_or_lead(
         &self,
@@ -84,9 +92,9 @@ impl<M: Weigh> Index<M> {
         })
     }
 
-    /// Removes the least useful variants beyond `variants_max`.
-    pub(crate) fn limit_variants(&self, key: KeyRef<'_>, variants_max: usize) -> Removed<M> {
-        self.change(key, |shard, _| shard.limit_variants(key, variants_max))
+    /// Removes the least useful parts, or whole variants, beyond `most`.
+    pub(crate) fn limit_variants(&self, key: KeyRef<'_>, parts: bool, most: usize) -> Removed<M> {
+        self.change(key, |shard, _| shard.limit_variants(key, parts, most))
     }
 
     /// An object that was arriving is complete; what it supersedes goes.

@@ -125,6 +125,26 @@ impl<M: Weigh> Shard<M> {
         None
     }
 
+    /// All variants that match, the newest first.
+    pub(super) fn find_all(
+        &mut self,
+        key: KeyRef<'_>,
+        ages: &Ages,
+        mut matches: impl FnMut(&M) -> bool,
+    ) -> Vec<Arc<Object<M>>> {
+        let mut found = Vec::new();
+        let mut place = self.newest(key);
+        while let Some(entry) = entry_mut(&mut self.entries, place) {
+            if matches(&entry.object.meta) {
+                entry.uses = entry.uses.saturating_add(1);
+                entry.rank = ages.rank(entry.uses, entry.worth, &mut self.stamp);
+                found.push(Arc::clone(&entry.object));
+            }
+            place = entry.older;
+        }
+        found
+    }
+
     /// As [`Shard::find`], for a request whose miss is counted already.
     pub(super) fn find_again(
         &mut self,
@@ -209,8 +229,14 @@ impl<M: Weigh> Shard<M> {
         })
     }
 
-    /// Removes the least useful complete variant while there are more than `variants_max`; the newest stays.
-    pub(super) fn limit_variants(&mut self, key: KeyRef<'_>, variants_max: usize) -> Removed<M> {
+    /// Removes the least useful complete variant while there are more than `most`, of parts or of whole ones; the
+    /// newest stays.
+    pub(super) fn limit_variants(
+        &mut self,
+        key: KeyRef<'_>,
+        parts: bool,
+        most: usize,
+    ) -> Removed<M> {
         let mut removed = Removed::new();
         loop {
             let mut count = 0;
@@ -218,6 +244,10 @@ impl<M: Weigh> Shard<M> {
             let newest = self.newest(key);
             let mut place = newest;
             while let Some(entry) = entry_at(&self.entries, place) {
+                if entry.object.meta.is_part() != parts {
+                    place = entry.older;
+                    continue;
+                }
                 count += 1;
                 let candidate = (entry.rank, place);
                 // In the middle of a tie the older one goes: it comes later in the list.
@@ -229,7 +259,7 @@ impl<M: Weigh> Shard<M> {
                 }
                 place = entry.older;
             }
-            let Some((_, place)) = lowest.filter(|_| count > variants_max.max(1)) else {
+            let Some((_, place)) = lowest.filter(|_| count > most.max(1)) else {
                 return removed;
             };
             let Some(victim) =

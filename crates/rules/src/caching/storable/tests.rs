@@ -132,6 +132,8 @@ fn statuses_need_a_stated_lifetime_or_a_guess() {
         );
         check(&[], status, &[LIVES], Ok(()));
     }
+    let part = ("Content-Range", "bytes 0-4/10");
+    check(&[], 206, &[LIVES, part], Ok(()));
     for status in [100, 206, 304] {
         check(&[], status, &[LIVES], Err(Incomplete));
     }

@@ -1,0 +1,285 @@
+//! Answers put together from the parts of a response that are stored (RFC 9111 §3.3, §3.4). What is
+//! missing is fetched first, under the condition that it belongs to the same whole, and is stored.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use http::Method;
+use rules::caching::part::{Part, Step, steps};
+use rules::caching::precondition::has_conditions;
+use rules::caching::range::{RangeAnswer, evaluate};
+use rules::caching::reuse::Reuse;
+use rules::caching::storable::Storable;
+use smallvec::SmallVec;
+use stats::Counter;
+use store::{Keep, KeyRef, Reader, Slot};
+use wire::field::FieldId;
+use wire::http1::{Framing, ResponseHead, reason_phrase};
+use wire::value::content_range::{self, ContentRange};
+
+use crate::cache::fill::{fill, release};
+use crate::cache::stored::{self, StoredResponse, exchange};
+use crate::context::Context;
+use crate::fetch::OriginBody;
+use crate::flow::{Content, Head, Object, Received, Response};
+use crate::record::{Record, ResultTag};
+use crate::reply::{clean, sign};
+
+/// A request that parts can answer, with what is missing yet.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    objects: Vec<Arc<Object>>,
+    steps: SmallVec<[Step; 4]>,
+    /// The bytes that were asked for; `None`: all.
+    range: Option<(u64, u64)>,
+    complete: u64,
+    validator: Option<Box<[u8]>>,
+    /// Nothing was fetched.
+    hit: bool,
+}
+
+/// A hole: first and last byte, both included, and whether the whole ends there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hole {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) to_end: bool,
+}
+
+/// The parts for a request, if its response is stored in parts that are of use.
+pub(crate) fn gather(cx: &Context, received: &Received<'_>) -> Option<Parts> {
+    let (method, fields) = (&received.head.method, &received.head.fields);
+    if *method != Method::GET || received.framing != Framing::None || has_conditions(fields) {
+        return None;
+    }
+    let now = received.now.unix_secs();
+    let caching = &cx.plan.rules.caching;
+    let mut objects = cx.store.find_all(KeyRef::new(received.key()), |meta| {
+        meta.part.is_some()
+            && meta.vary.matches(fields)
+            && caching.reuse(&meta.freshness, fields, now) == Reuse::Fresh
+    });
+    let newest = Arc::clone(objects.first()?);
+    let newest_part = newest.meta.part.as_deref()?;
+    objects.retain(|object| {
+        let part = object.meta.part.as_deref();
+        Arc::ptr_eq(object, &newest) || part.is_some_and(|part| part.joins(newest_part))
+    });
+    let complete = newest_part.complete;
+    let head = stored::build(cx, &newest, false);
+    let answer = evaluate(method, fields, 200, &head.fields, complete);
+    cx.heads.give(head);
+    let range = match answer {
+        RangeAnswer::Part { first, last } => Some((first, last)),
+        RangeAnswer::Whole if !fields.has(FieldId::Range) && complete > 0 => None,
+        RangeAnswer::Whole | RangeAnswer::Unsatisfiable => return None,
+    };
+    let (first, last) = range.unwrap_or((0, complete - 1));
+    let parts = objects
+        .iter()
+        .filter_map(|object| object.meta.part.as_deref());
+    let steps = steps(parts, first, last)?;
+    let parts = Parts {
+        validator: newest_part.validator.clone(),
+        objects,
+        steps,
+        range,
+        complete,
+        hit: true,
+    };
+    let helps = parts.steps.len() > 1 || parts.hole().is_none();
+    let fillable = parts.validator.is_some() || parts.hole().is_none();
+    (helps && fillable).then_some(parts)
+}
+
+impl Parts {
+    /// The first hole that is left.
+    pub(crate) fn hole(&self) -> Option<Hole> {
+        self.steps.iter().find_map(|step| match *step {
+            Step::Missing { first, last } => Some(Hole {
+                first,
+                last,
+                to_end: last + 1 == self.complete,
+            }),
+            Step::Held { .. } => None,
+        })
+    }
+
+    /// What the missing parts must share.
+    pub(crate) fn validator(&self) -> &[u8] {
+        self.validator.as_deref().unwrap_or_default()
+    }
+
+    /// Puts a part into its hole.
+    fn fill(&mut self, hole: Hole, object: Arc<Object>) {
+        let filled = Step::Held {
+            part: self.objects.len(),
+            first: hole.first,
+            last: hole.last,
+        };
+        let missing = Step::Missing {
+            first: hole.first,
+            last: hole.last,
+        };
+        for step in self.steps.iter_mut().filter(|step| **step == missing) {
+            *step = filled;
+        }
+        self.objects.push(object);
+        self.hit = false;
+    }
+
+    /// They turned out to be of another time: they go.
+    pub(crate) fn forget(self, cx: &Context) {
+        for object in &self.objects {
+            cx.store.remove_object(object);
+        }
+    }
+}
+
+/// Takes a hop's response for what is missing. False: it is not the missing part.
+pub(crate) fn fill_hole(
+    cx: &Rc<Context>,
+    received: &Received<'_>,
+    parts: &mut Parts,
+    hole: Hole,
+    head: &mut ResponseHead,
+    body: Box<OriginBody<'_>>,
+) -> bool {
+    if head.status != 206 || body.proxy_only {
+        return false;
+    }
+    let Some(part) = Part::of(&head.fields) else {
+        return false;
+    };
+    let same = part.validator == parts.validator && part.complete == parts.complete;
+    if !same || part.first != hole.first || part.last < hole.last {
+        return false;
+    }
+    let version = head.version;
+    let Some(storable) = judge(cx, received, head) else {
+        return false;
+    };
+    let Ok(body) = body.into_owned() else {
+        return false;
+    };
+    let meta = StoredResponse::of_part(cx, head, version, storable, part);
+    let object = publish(cx, received, None, meta, body);
+    parts.fill(hole, object);
+    true
+}
+
+/// Stores a 206 that a client has asked for as the part that it is, if it says of what.
+pub(crate) fn store<'c>(
+    cx: &Rc<Context>,
+    received: &Received<'_>,
+    slot: Option<Slot<StoredResponse>>,
+    mut head: Box<ResponseHead>,
+    body: Box<OriginBody<'c>>,
+) -> Response<'c> {
+    let version = head.version;
+    let part = Part::of(&head.fields);
+    let storable = judge(cx, received, &mut head);
+    let (Some(part), Some(storable)) = (part, storable) else {
+        return release(cx, received, slot, head, body);
+    };
+    let body = match body.into_owned() {
+        Ok(body) => body,
+        Err(body) => return release(cx, received, slot, head, body),
+    };
+    let length = part.length();
+    let meta = StoredResponse::of_part(cx, &head, version, storable, part);
+    let object = publish(cx, received, slot, meta, body);
+    head.fields.remove(FieldId::ContentLength);
+    sign(cx, &mut head, version, &cx.plan.lines.cache_status_miss);
+    Response {
+        head: Head::Built(head),
+        content: Content::Stored {
+            reader: object.reader(),
+            left: Some(length),
+        },
+        length: Some(length),
+        close: false,
+    }
+}
+
+/// Cleans the head of a 206, and says when it may be used.
+fn judge(cx: &Context, received: &Received<'_>, head: &mut ResponseHead) -> Option<Storable> {
+    clean(cx, head, None);
+    let exchange = exchange(cx, received, head);
+    cx.plan.rules.caching.storable(&exchange).ok()
+}
+
+/// Lets a part arrive in the background.
+fn publish(
+    cx: &Rc<Context>,
+    received: &Received<'_>,
+    slot: Option<Slot<StoredResponse>>,
+    meta: StoredResponse,
+    body: Box<OriginBody<'static>>,
+) -> Arc<Object> {
+    let slot = slot.unwrap_or_else(|| cx.store.lead(KeyRef::new(received.key())));
+    let length = meta.part.as_deref().map(Part::length);
+    cx.cells.count(Counter::Fills);
+    let (object, filler) = slot.publish(meta, length, Keep::Store);
+    tokio::task::spawn_local(fill(Rc::clone(cx), body, filler));
+    object
+}
+
+/// Answers from parts without holes.
+pub(crate) fn answer_from_parts<'c>(
+    cx: &Context,
+    parts: &Parts,
+    record: &mut Record,
+) -> Option<Response<'c>> {
+    let newest = parts.objects.last().filter(|_| !parts.hit);
+    let newest = newest.or(parts.objects.first())?;
+    let mut head = stored::build(cx, newest, parts.hit);
+    let (first, last) = parts.range.unwrap_or((0, parts.complete.saturating_sub(1)));
+    head.status = if parts.range.is_some() { 206 } else { 200 };
+    head.set_reason(reason_phrase(head.status).as_bytes());
+    if parts.range.is_some() {
+        let mut value = Vec::new();
+        let complete = Some(parts.complete);
+        content_range::write(
+            ContentRange::Part {
+                first,
+                last,
+                complete,
+            },
+            &mut value,
+        );
+        head.fields.push_id(FieldId::ContentRange, &value);
+    }
+    let lines = &cx.plan.lines;
+    let cache_status = if parts.hit {
+        record.tag(ResultTag::MemHit);
+        &lines.cache_status_hit
+    } else {
+        &lines.cache_status_miss
+    };
+    sign(cx, &mut head, newest.meta.version, cache_status);
+    let readers: Option<Vec<_>> = parts
+        .steps
+        .iter()
+        .map(|step| reader(&parts.objects, *step))
+        .collect();
+    let length = last.saturating_sub(first).saturating_add(1);
+    Some(Response {
+        head: Head::Built(head),
+        content: Content::Parts(readers?),
+        length: Some(length),
+        close: false,
+    })
+}
+
+/// A reader at the bytes of a step, and their number; `None` when they are gone.
+fn reader(objects: &[Arc<Object>], step: Step) -> Option<(Reader, u64)> {
+    let Step::Held { part, first, last } = step else {
+        return None;
+    };
+    let object = objects.get(part)?;
+    let start = object.meta.part.as_deref()?.first;
+    let mut reader = object.reader();
+    reader.seek(first - start);
+    (!reader.is_lost()).then_some((reader, last - first + 1))
+}

@@ -1,0 +1,293 @@
+//! Responses of which only parts are stored (RFC 9111 §3.3, §3.4): what a 206 holds, with which others it may be joined,
+//! and what is missing for a request.
+
+use smallvec::SmallVec;
+use wire::value::content_range::{self, ContentRange};
+use wire::value::date;
+use wire::value::etag::ETag;
+use wire::{FieldId, Fields};
+
+/// Pieces that one request is answered from.
+pub const STEPS_MAX: usize = 64;
+/// Holes that are filled one by one; when there are more, all from the first to the last are filled as one.
+pub const HOLES_MAX: usize = 4;
+
+/// What a stored 206 holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// First byte.
+    pub first: u64,
+    /// Last byte, included.
+    pub last: u64,
+    /// Length of the whole.
+    pub complete: u64,
+    /// The strong validator of the whole; without one, a part is joined with no other.
+    pub validator: Option<Box<[u8]>>,
+}
+
+impl Part {
+    /// The part that a 206 has; `None` if it is several, of unknown whole length, or contradicts itself.
+    pub fn of(reply: &Fields) -> Option<Self> {
+        let ContentRange::Part {
+            first,
+            last,
+            complete: Some(complete),
+        } = content_range::parse(reply.get(FieldId::ContentRange)?)?
+        else {
+            return None;
+        };
+        let announced = reply.get(FieldId::ContentLength);
+        let announced = announced.and_then(wire::value::decimal);
+        let part = Self {
+            first,
+            last,
+            complete,
+            validator: strong_validator(reply).map(Into::into),
+        };
+        announced
+            .is_none_or(|length| length == part.length())
+            .then_some(part)
+    }
+
+    /// Number of its bytes.
+    pub fn length(&self) -> u64 {
+        (self.last - self.first).saturating_add(1)
+    }
+
+    /// May the two be joined (RFC 9111 §3.4)?
+    pub fn joins(&self, other: &Self) -> bool {
+        self.validator.is_some()
+            && self.validator == other.validator
+            && self.complete == other.complete
+    }
+
+    /// Is the other one of no more use, now that there is this one?
+    pub fn replaces(&self, older: &Self) -> bool {
+        let covers = self.first <= older.first && older.last <= self.last;
+        covers || !self.joins(older)
+    }
+}
+
+/// A strong entity tag, or else a date that is one (RFC 9110 §8.8.2.2): from a second or more before Date.
+fn strong_validator(reply: &Fields) -> Option<&[u8]> {
+    if let Some(tag) = reply.get(FieldId::ETag) {
+        let strong = ETag::parse(tag).is_some_and(|tag| tag.strong_eq(&tag));
+        return strong.then_some(tag);
+    }
+    let modified = reply.get(FieldId::LastModified)?;
+    let sent = date::parse(reply.get(FieldId::Date)?)?;
+    (sent > date::parse(modified)?).then_some(modified)
+}
+
+/// A stretch of the bytes that are wanted, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// In the part of this number.
+    Held {
+        /// Number of the part.
+        part: usize,
+        /// First byte of the whole.
+        first: u64,
+        /// Last byte of the whole.
+        last: u64,
+    },
+    /// In none.
+    Missing {
+        /// First byte of the whole.
+        first: u64,
+        /// Last byte of the whole.
+        last: u64,
+    },
+}
+
+impl Step {
+    fn bounds(self) -> (u64, u64) {
+        match self {
+            Self::Held { first, last, .. } | Self::Missing { first, last } => (first, last),
+        }
+    }
+}
+
+/// The bytes from `first` to `last` in order. `None`: the parts are too many for one answer.
+pub fn steps<'p>(
+    parts: impl Iterator<Item = &'p Part> + Clone,
+    first: u64,
+    last: u64,
+) -> Option<SmallVec<[Step; 4]>> {
+    let mut steps = SmallVec::new();
+    let mut at = first;
+    while at <= last {
+        if steps.len() == STEPS_MAX {
+            return None;
+        }
+        let numbered = parts.clone().enumerate();
+        let held = numbered
+            .filter(|(_, part)| (part.first..=part.last).contains(&at))
+            .max_by_key(|(_, part)| part.last);
+        let step = if let Some((number, part)) = held {
+            Step::Held {
+                part: number,
+                first: at,
+                last: part.last.min(last),
+            }
+        } else {
+            let next = parts
+                .clone()
+                .map(|part| part.first)
+                .filter(|next| *next > at);
+            Step::Missing {
+                first: at,
+                last: next.min().map_or(last, |next| (next - 1).min(last)),
+            }
+        };
+        at = step.bounds().1.checked_add(1)?;
+        steps.push(step);
+    }
+    join_holes(&mut steps);
+    Some(steps)
+}
+
+/// Makes one hole of too many.
+fn join_holes(steps: &mut SmallVec<[Step; 4]>) {
+    let is_hole = |step: &Step| matches!(step, Step::Missing { .. });
+    if steps.iter().filter(|step| is_hole(step)).count() <= HOLES_MAX {
+        return;
+    }
+    let (Some(from), Some(to)) = (
+        steps.iter().position(is_hole),
+        steps.iter().rposition(is_hole),
+    ) else {
+        return;
+    };
+    let one = match (steps.get(from), steps.get(to)) {
+        (Some(start), Some(end)) => Step::Missing {
+            first: start.bounds().0,
+            last: end.bounds().1,
+        },
+        _ => return,
+    };
+    let behind: SmallVec<[Step; 4]> = steps.drain(from..).skip(to - from + 1).collect();
+    steps.push(one);
+    steps.extend(behind);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::fields;
+    use proptest::prelude::*;
+
+    fn part(first: u64, last: u64) -> Part {
+        Part {
+            first,
+            last,
+            complete: 1000,
+            validator: Some((*b"\"a\"").into()),
+        }
+    }
+
+    #[test]
+    fn a_part_is_what_content_range_says() {
+        // RFC 9110 §14.4, §15.3.7.
+        let of = |lines: &[(&str, &str)]| Part::of(&fields(lines));
+        let range = ("Content-Range", "bytes 10-19/100");
+        let found = of(&[range, ("ETag", "\"a\"")]).unwrap();
+        assert_eq!((found.first, found.last, found.complete), (10, 19, 100));
+        assert_eq!(
+            (found.length(), found.validator.as_deref()),
+            (10, Some(&b"\"a\""[..]))
+        );
+        assert!(of(&[range, ("Content-Length", "10")]).is_some());
+        assert_eq!(of(&[range, ("Content-Length", "11")]), None);
+        assert_eq!(of(&[("Content-Range", "bytes 10-19/*")]), None);
+        assert_eq!(of(&[("Content-Range", "lines 1-2/3")]), None);
+        assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn only_a_strong_validator_joins() {
+        // RFC 9111 §3.4, RFC 9110 §8.8.2.2.
+        let of = |lines: &[(&str, &str)]| {
+            let mut all = vec![("Content-Range", "bytes 0-1/9")];
+            all.extend(lines);
+            Part::of(&fields(&all)).unwrap()
+        };
+        let joins = |lines: &[(&str, &str)]| of(lines).joins(&of(lines));
+        let old = ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT");
+        let date = ("Date", "Mon, 07 Nov 1994 08:49:37 GMT");
+        assert!(joins(&[("ETag", "\"a\"")]));
+        assert!(!joins(&[("ETag", "W/\"a\""), old, date]));
+        assert!(joins(&[old, date]));
+        assert!(!joins(&[old]));
+        assert!(!joins(&[old, ("Date", old.1)]));
+        assert!(!joins(&[]));
+        assert!(!of(&[("ETag", "\"a\"")]).joins(&of(&[("ETag", "\"b\"")])));
+    }
+
+    #[test]
+    fn what_is_missing_is_found() {
+        let parts = [part(10, 19), part(30, 39), part(15, 24)];
+        let of = |first, last| steps(parts.iter(), first, last).unwrap().to_vec();
+        let held = |part, first, last| Step::Held { part, first, last };
+        let missing = |first, last| Step::Missing { first, last };
+        assert_eq!(of(12, 17), [held(0, 12, 17)]);
+        assert_eq!(of(16, 22), [held(2, 16, 22)]);
+        assert_eq!(of(0, 5), [missing(0, 5)]);
+        assert_eq!(
+            of(5, 45),
+            [
+                missing(5, 9),
+                held(0, 10, 19),
+                held(2, 20, 24),
+                missing(25, 29),
+                held(1, 30, 39),
+                missing(40, 45)
+            ]
+        );
+    }
+
+    #[test]
+    fn many_holes_are_filled_as_one() {
+        let parts: Vec<Part> = (0..6).map(|n| part(n * 10 + 5, n * 10 + 9)).collect();
+        let all = steps(parts.iter(), 5, 62).unwrap();
+        let expected = [
+            Step::Held {
+                part: 0,
+                first: 5,
+                last: 9,
+            },
+            Step::Missing {
+                first: 10,
+                last: 62,
+            },
+        ];
+        assert_eq!(all.to_vec(), expected);
+        let many: Vec<Part> = (0..100).map(|n| part(n, n)).collect();
+        assert_eq!(steps(many.iter(), 0, 99), None);
+    }
+
+    proptest! {
+        #[test]
+        fn steps_cover_what_is_wanted_without_gaps(
+            bounds in prop::collection::vec((0u64..200, 0u64..50), 0..12),
+            first in 0u64..200,
+            more in 0u64..200,
+        ) {
+            let parts: Vec<Part> = bounds.iter().map(|(at, more)| part(*at, at + more)).collect();
+            let steps = steps(parts.iter(), first, first + more).unwrap();
+            let mut at = first;
+            for step in &steps {
+                let (from, to) = step.bounds();
+                prop_assert_eq!(from, at);
+                prop_assert!(from <= to);
+                if let Step::Held { part, .. } = step {
+                    prop_assert!(parts[*part].first <= from && to <= parts[*part].last);
+                }
+                at = to + 1;
+            }
+            prop_assert_eq!(at, first + more + 1);
+            let holes = steps.iter().filter(|step| matches!(step, Step::Missing { .. }));
+            prop_assert!(holes.count() <= HOLES_MAX);
+        }
+    }
+}
