@@ -223,6 +223,18 @@ delay_initial_bucket_level 0",
     limited(timed(&mut client, &origin.url("/other")), SIZE);
 }
 
+/// What comes from a peer with `no-delay` takes nobody's bandwidth.
+#[test]
+fn peers_may_be_free() {
+    let origin = origin();
+    let program = forward(&format!(
+        "cache_peer 127.0.0.1 parent {} 0 no-query originserver no-delay\nnever_direct allow all\n{}",
+        origin.port(),
+        pool(1, "{rate}")
+    ));
+    free(timed(&mut client(&program), &origin.url("/")));
+}
+
 /// All to whom a helper gave the same tag share a bucket; who has no tag isn't limited.
 #[test]
 fn tags() {
