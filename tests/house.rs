@@ -156,11 +156,14 @@ fn each_page_of_the_documents_opens_with_a_configuration_that_works() {
 }
 
 /// Fields whose names are not those of their directives.
-const FIELDS: [(&str, &str); 8] = [
+const FIELDS: [(&str, &str); 11] = [
     ("access_log", "access_logs"),
     ("acl", "acls"),
     ("cache_peer", "peers"),
     ("cache_peer_access", "peers"),
+    ("client_delay_parameters", "client_delay_pools"),
+    ("delay_class", "delay_pools"),
+    ("delay_parameters", "delay_pools"),
     ("external_acl_type", "external_acl_types"),
     ("http_port", "ports"),
     ("logformat", "logformats"),

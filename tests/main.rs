@@ -22,6 +22,7 @@ mod clients;
 mod collapse;
 mod command_line;
 mod crowds;
+mod delay_pools;
 mod descriptors;
 mod error_pages;
 mod external_acl;

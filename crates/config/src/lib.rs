@@ -12,8 +12,8 @@ mod text;
 
 pub use event::{Event, Options};
 pub use model::{
-    access, auth, cache, deny_info, external, helper, list_file, log, marks, peer, port, rewrite,
-    values,
+    access, auth, cache, delay, deny_info, external, helper, list_file, log, marks, peer, port,
+    rewrite, values,
 };
 
 pub use model::access::{

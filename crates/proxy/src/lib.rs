@@ -18,6 +18,7 @@ pub mod worker;
 mod access;
 mod adapt;
 mod cache;
+mod delay;
 mod digits;
 mod fetch;
 mod hops;

@@ -18,6 +18,7 @@ use crate::adapt::Rewriter;
 use crate::cache::StoreId;
 use crate::clients::Clients;
 use crate::clients::users::UserAddresses;
+use crate::delay::Delays;
 use crate::fetch::Guard;
 use crate::format::Formats;
 use crate::helpers::Helpers;
@@ -49,6 +50,8 @@ pub struct Plan {
     pub(crate) neighbours: Neighbours,
     /// What packets carry.
     pub(crate) marking: Marking,
+    /// Bandwidth that is shared.
+    pub(crate) delays: Delays,
     /// What names may lead to.
     pub(crate) guard: Guard,
     pub(crate) ports: Vec<PortPlan>,
@@ -270,6 +273,7 @@ impl Plan {
             user_addresses,
             neighbours: Neighbours::default(),
             marking: Marking::new(&config),
+            delays: Delays::new(&config, before.map(|before| &before.delays)),
             guard: Guard::new(&config),
             ports: config.ports.iter().map(PortPlan::new).collect(),
             limits: limits(config.request_header_max_size),

@@ -35,16 +35,21 @@ pub(crate) async fn serve(
         keep_alive: cx.may_keep_alive(received),
         unix_secs: received.now.unix_secs(),
     };
+    output.pace = cx.plan.delays.of_client(cx, received); // client_delay_pools
     let adapted = Adapted::default();
     let outcome = respond(cx, received, &adapted, input, output, record).await;
     let after = match outcome {
-        Ok(Outcome::Reply(response)) => deliver(cx, to, output, response, record).await,
+        Ok(Outcome::Reply(response)) => {
+            pace_reply(cx, &adapted.of(received), output, &response, record);
+            deliver(cx, to, output, response, record).await
+        }
         Ok(Outcome::Tunnelled) => After::Close,
         Err(failure) => match reply::failure_response(cx, received, &failure, record) {
             Some(mut response) => {
                 // What follows a CONNECT was meant for the tunnel: it must not be read as a request.
                 response.close |= received.head.method == Method::CONNECT
                     && failure.kind != FailureKind::CacheAccessDenied;
+                pace_reply(cx, &adapted.of(received), output, &response, record);
                 deliver(cx, to, output, response, record).await
             }
             None => {
@@ -361,6 +366,18 @@ fn not_cached() -> Failure {
 
 fn unasked() -> Failure {
     Failure::new(FailureKind::InvalidResp, Side::Hop).with_detail("switched protocols unasked")
+}
+
+/// `response_delay_pool`, which comes before `client_delay_pools`.
+fn pace_reply(
+    cx: &Context,
+    received: &Received<'_>,
+    output: &mut ClientOut,
+    response: &Response<'_>,
+    record: &Record,
+) {
+    let pace = cx.plan.delays.of_reply(cx, received, response, record);
+    output.pace = pace.or_else(|| output.pace.take());
 }
 
 async fn deliver(

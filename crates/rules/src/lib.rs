@@ -6,6 +6,7 @@
 pub mod access;
 pub mod acl;
 pub mod caching;
+pub mod delay;
 pub mod facts;
 pub mod hops;
 mod learnt;

@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn pools_have_lists_of_their_own() {
         let rules = rules(
-            "acl a dstdomain a.example\ndelay_access 2 allow a\ndelay_access 2 deny all\n\
+            "acl a dstdomain a.example\ndelay_pools 2\nclient_delay_pools 1\ndelay_access 2 allow a\ndelay_access 2 deny all\n\
              client_delay_access 1 allow all\nresponse_delay_pool_access slow deny a\n\
              response_delay_pool_access slow allow all",
         );

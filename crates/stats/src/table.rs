@@ -78,6 +78,10 @@ table! {
     HopBytesIn "hop_bytes_in" Bytes "Bytes read from origins and peers.";
     HopBytesOut "hop_bytes_out" Bytes "Bytes written to origins and peers.";
 
+    // Delay pools.
+    DelayWaits "delay_waits" Count "Times that bytes waited for their turn in a delay pool.";
+    DelayedBytes "delayed_bytes" Bytes "Bytes that waited for their turn in a delay pool.";
+
     // Client connections.
     ConnectionsAccepted "connections_accepted" Count "Client connections accepted.";
     AcceptErrors "accept_errors" Count "Connections that failed while they were accepted.";

@@ -25,8 +25,6 @@ pub enum Area {
     Tls,
     /// Connections that were not meant for us.
     Interception,
-    /// Bandwidth limits.
-    DelayPools,
     /// FTP origins and clients.
     Ftp,
     /// The SNMP agent.
@@ -47,7 +45,7 @@ pub enum Area {
 
 impl Area {
     /// Every area, in the order of the documentation.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 18] = [
         Self::AccessControl,
         Self::Helpers,
         Self::Authentication,
@@ -58,7 +56,6 @@ impl Area {
         Self::Icap,
         Self::Tls,
         Self::Interception,
-        Self::DelayPools,
         Self::Ftp,
         Self::Snmp,
         Self::Wccp,
@@ -94,7 +91,6 @@ impl Area {
             Self::Icap => ("ICAP", "No content is sent to an adaptation service: it passes unscanned and unchanged."),
             Self::Tls => ("TLS", "No TLS is spoken with clients, origins or peers: CONNECT is tunnelled as it comes, and nothing in it is seen."),
             Self::Interception => ("interception", "Intercepting ports are not opened: clients have to be told of the proxy."),
-            Self::DelayPools => ("delay pools", "Nobody is slowed down."),
             Self::Ftp => ("FTP", "No FTP is spoken: ftp:// URLs work through a parent proxy alone, and no FTP client is served."),
             Self::Snmp => ("SNMP", "No SNMP agent answers."),
             Self::Wccp => ("WCCP", "No router is told of the proxy: it sends no traffic."),

@@ -1,21 +1,21 @@
 //! Directives: delay pools and WCCP.
 
-use super::{Area, Kind, Row, checked, done, not_yet, row, since};
-use crate::readers::lists;
+use super::{Area, Kind, Row, done, not_yet, row, since};
+use crate::readers::delay;
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
-    row("delay_pools", &[], Kind::Short, ["N", "0"], since("2.5"), "number of delay pools", not_yet(Area::DelayPools)),
-    row("delay_class", &[], Kind::Lines(&[Kind::Short, Kind::Short]), ["pool class", "none"], since("2.5"), "class 1-5 of a pool", not_yet(Area::DelayPools)),
-    row("delay_access", &[], Kind::Lines(&[Kind::Short, Kind::AccessList]), ["pool allow/deny acl..", "deny"], since("2.5"), "who falls in the pool (first allow wins, pools in order)", checked(done(lists::delay_access), not_yet(Area::DelayPools))),
-    row("delay_parameters", &[], Kind::Lines(&[Kind::Short, Kind::Words]), ["pool restore/max ..", "none"], since("2.5"), "bucket rates: aggregate, network, individual, user, tag", not_yet(Area::DelayPools)),
-    row("delay_initial_bucket_level", &[], Kind::Short, ["percent", "50"], since("2.5"), "starting bucket fill", not_yet(Area::DelayPools)),
-    row("client_delay_pools", &[], Kind::Short, ["N", "0"], since("3.2"), "client-side (upload) pools", not_yet(Area::DelayPools)),
-    row("client_delay_initial_bucket_level", &[], Kind::Short, ["percent", "50"], since("3.2"), "starting fill of client delay pools", not_yet(Area::DelayPools)),
-    row("client_delay_parameters", &[], Kind::Lines(&[Kind::Short, Kind::Words]), ["pool rate max", "none"], since("3.2"), "rates of client delay pools", not_yet(Area::DelayPools)),
-    row("client_delay_access", &[], Kind::Lines(&[Kind::Short, Kind::AccessList]), ["pool allow/deny acl..", "deny"], since("3.2"), "which clients use which client delay pool", checked(done(lists::client_delay_access), not_yet(Area::DelayPools))),
-    row("response_delay_pool", &[], Kind::Lines(&[Kind::Word, Kind::Words]), ["name k=v..", "none"], since("5"), "named response pools", not_yet(Area::DelayPools)),
-    row("response_delay_pool_access", &[], Kind::Lines(&[Kind::Word, Kind::AccessList]), ["name allow/deny acl..", "deny"], since("5"), "which responses use which pool", checked(done(lists::response_delay_pool_access), not_yet(Area::DelayPools))),
+    row("delay_pools", &[], Kind::Short, ["N", "0"], since("2.5"), "number of delay pools", done(delay::delay_pools)),
+    row("delay_class", &[], Kind::Lines(&[Kind::Short, Kind::Short]), ["pool class", "none"], since("2.5"), "class 1-5 of a pool", done(delay::delay_class)),
+    row("delay_access", &[], Kind::Lines(&[Kind::Short, Kind::AccessList]), ["pool allow/deny acl..", "deny"], since("2.5"), "who falls in the pool (first allow wins, pools in order)", done(delay::delay_access)),
+    row("delay_parameters", &[], Kind::Lines(&[Kind::Short, Kind::Words]), ["pool restore/max ..", "none"], since("2.5"), "bucket rates: aggregate, network, individual, user, tag", done(delay::delay_parameters)),
+    row("delay_initial_bucket_level", &[], Kind::Short, ["percent", "50"], since("2.5"), "starting bucket fill", done(delay::delay_initial_bucket_level)),
+    row("client_delay_pools", &[], Kind::Short, ["N", "0"], since("3.2"), "number of pools that limit what clients are sent", done(delay::client_delay_pools)),
+    row("client_delay_initial_bucket_level", &[], Kind::Short, ["percent", "50"], since("3.2"), "starting fill of client delay pools", done(delay::client_delay_initial_bucket_level)),
+    row("client_delay_parameters", &[], Kind::Lines(&[Kind::Short, Kind::Words]), ["pool rate max", "none"], since("3.2"), "rate of each client of a client delay pool", done(delay::client_delay_parameters)),
+    row("client_delay_access", &[], Kind::Lines(&[Kind::Short, Kind::AccessList]), ["pool allow/deny acl..", "deny"], since("3.2"), "which clients use which client delay pool", done(delay::client_delay_access)),
+    row("response_delay_pool", &[], Kind::Lines(&[Kind::Word, Kind::Words]), ["name k=v..", "none"], since("5"), "named response pools", done(delay::response_delay_pool)),
+    row("response_delay_pool_access", &[], Kind::Lines(&[Kind::Word, Kind::AccessList]), ["name allow/deny acl..", "deny"], since("5"), "which responses use which pool", done(delay::response_delay_pool_access)),
     row("wccp_router", &[], Kind::Address, ["addr", "none"], since("2.5"), "WCCPv1 home router", not_yet(Area::Wccp)),
     row("wccp2_router", &[], Kind::Addresses, ["addr..", "none"], since("2.6"), "WCCPv2 routers", not_yet(Area::Wccp)),
     row("wccp_version", &[], Kind::Number, ["N", "4"], since("2.5"), "WCCPv1 version", not_yet(Area::Wccp)),

@@ -236,7 +236,10 @@ mod tests {
             "delay_access one allow all",
             "No digits were found in the input value 'one'",
         );
-        fatal("delay_access 1 allow nobody", "ACL not found: nobody");
+        fatal(
+            "delay_pools 1\ndelay_access 1 allow nobody",
+            "ACL not found: nobody",
+        );
         fatal("url_rewrite_children 5 x=1", "'x=1' is no option of a pool");
         fatal("url_rewrite_children 0", "at least one helper");
     }

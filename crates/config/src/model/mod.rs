@@ -5,6 +5,7 @@ pub mod access;
 pub mod auth;
 pub mod cache;
 mod defaults;
+pub mod delay;
 pub mod deny_info;
 pub mod external;
 pub mod helper;
@@ -28,6 +29,7 @@ use access::{
 };
 use auth::AuthScheme;
 use cache::{CacheDir, RefreshPattern, Replacement};
+use delay::{DelayPool, Limit, ResponsePool};
 use deny_info::DenyInfo;
 use external::ExternalAclType;
 use helper::Pool;
@@ -120,6 +122,16 @@ pub struct Config {
     pub client_delay_access: BTreeMap<u16, Vec<AccessRule>>,
     /// Which responses share the bandwidth of a response pool, by its name.
     pub response_delay_pool_access: Vec<(String, Vec<AccessRule>)>,
+    /// Pools of bandwidth from servers; number 1 comes first, `None` has no class.
+    pub delay_pools: Vec<Option<DelayPool>>,
+    /// How full their buckets are at first, percent.
+    pub delay_initial_bucket_level: u32,
+    /// Bandwidth of each client; number 1 comes first, `None` is no limit.
+    pub client_delay_pools: Vec<Option<Limit>>,
+    /// How full their buckets are at first, percent.
+    pub client_delay_initial_bucket_level: u32,
+    /// Pools of bandwidth of responses.
+    pub response_delay_pool: Vec<ResponsePool>,
     /// Largest reply body; the first line whose ACLs match.
     pub reply_body_max_size: Vec<SizeRule>,
     /// Classes of `external` ACLs, by line.

@@ -72,6 +72,8 @@ pub struct PeerOptions {
     pub login: PeerLogin,
     /// Don't store what it answers.
     pub proxy_only: bool,
+    /// What comes from it is taken from no delay pool.
+    pub no_delay: bool,
     /// A sibling may be asked for misses.
     pub allow_miss: bool,
     /// Open connections to it; `None` is no limit.
@@ -107,6 +109,7 @@ impl Default for PeerOptions {
             forceddomain: None,
             login: PeerLogin::None,
             proxy_only: false,
+            no_delay: false,
             allow_miss: false,
             max_conn: None,
             standby: 0,

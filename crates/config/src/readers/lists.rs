@@ -77,41 +77,6 @@ pub(crate) fn http_upgrade_request_protocols(draft: &mut Draft, line: &mut Line<
     Ok(())
 }
 
-/// `POOL allow|deny acl…`
-pub(crate) fn delay_access(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
-    let pool = pool_number(line)?;
-    let rule = draft.acls.rule(line)?;
-    let lists = &mut draft.config.delay_access;
-    lists.entry(pool).or_default().push(rule);
-    Ok(())
-}
-
-/// `POOL allow|deny acl…`
-pub(crate) fn client_delay_access(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
-    let pool = pool_number(line)?;
-    let rule = draft.acls.rule(line)?;
-    let lists = &mut draft.config.client_delay_access;
-    lists.entry(pool).or_default().push(rule);
-    Ok(())
-}
-
-fn pool_number(line: &mut Line<'_>) -> Outcome<u16> {
-    let number = line.integer()?;
-    u16::try_from(number).map_err(|_| line.fatal(format!("{number} is not from 0 to 65535")))
-}
-
-/// `NAME allow|deny acl…`
-pub(crate) fn response_delay_pool_access(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
-    let name = line.required("pool name")?.into_owned();
-    let rule = draft.acls.rule(line)?;
-    let lists = &mut draft.config.response_delay_pool_access;
-    match lists.iter_mut().find(|(known, _)| *known == name) {
-        Some((_, rules)) => rules.push(rule),
-        None => lists.push((name, vec![rule])),
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use crate::parse;

@@ -6,6 +6,7 @@ use crate::read::Draft;
 pub(crate) mod accelerator;
 pub(crate) mod auth;
 mod choice;
+pub(crate) mod delay;
 pub(crate) mod deny_info;
 pub(crate) mod external;
 pub(crate) mod header;

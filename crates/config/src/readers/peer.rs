@@ -55,8 +55,8 @@ const NOT_YET: [&str; 43] = [
     "monitorinterval",
     "monitortimeout",
 ];
-/// Options that change nothing here: there are no delay pools to leave, nor clients to mimic.
-const NO_EFFECT: [&str; 3] = ["no-delay", "no-tproxy", "http11"];
+/// Options that change nothing here: no client is mimicked, and HTTP/1.1 is what is spoken.
+const NO_EFFECT: [&str; 2] = ["no-tproxy", "http11"];
 
 /// `HOST TYPE HTTP-PORT ICP-PORT [option…]`
 pub(crate) fn cache_peer(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
@@ -161,6 +161,7 @@ fn switch(options: &mut PeerOptions, word: &str) -> Result<(), Bad> {
         "userhash" => options.userhash = true,
         "sourcehash" => options.sourcehash = true,
         "proxy-only" => options.proxy_only = true,
+        "no-delay" => options.no_delay = true,
         "allow-miss" => options.allow_miss = true,
         "front-end-https" => options.front_end_https = Some(true),
         _ if NOT_YET.contains(&word) => options.not_yet.push(word.to_owned()),

@@ -147,6 +147,23 @@ pub(crate) fn allows(cx: &Context, list: List, received: &Received<'_>) -> bool 
     cx.plan.rules.check(list, &facts).is_allow()
 }
 
+/// The same of a reply.
+pub(crate) fn allows_reply(
+    cx: &Context,
+    list: List,
+    received: &Received<'_>,
+    reply: &ResponseHead,
+    record: &Record,
+) -> bool {
+    let mut facts = facts(received);
+    facts.reply = Some(ReplyFacts {
+        status: reply.status,
+        fields: &reply.fields,
+    });
+    facts.hop = Some(record.hop_facts());
+    cx.plan.rules.check(list, &facts).is_allow()
+}
+
 /// Applies the `note` lines to a finished transaction.
 pub(crate) fn annotate(cx: &Context, received: &Received<'_>, record: &Record) {
     let facts = final_facts(received, record);

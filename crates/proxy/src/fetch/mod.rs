@@ -8,6 +8,7 @@ mod origin;
 mod request;
 mod upload;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use net::half::split;
@@ -16,6 +17,7 @@ use wire::http1::{Framing, ProxyAuth, ResponseHead, Version, kept_coding, remove
 
 use crate::cache::Conditions;
 use crate::context::Context;
+use crate::delay::Delay;
 use crate::failure::{Failure, FailureKind, Retry, Side};
 use crate::flow::{Admitted, Received};
 use crate::hops::{Hop, Peer};
@@ -49,6 +51,8 @@ struct Job<'a, 'c> {
     cx: &'c Context,
     received: &'a Received<'a>,
     order: Order<'a>,
+    /// Whose bandwidth the response takes.
+    delay: Option<Rc<Delay>>,
 }
 
 /// What is special about a fetch.
@@ -88,6 +92,7 @@ pub(crate) async fn send_to<'c>(
         cx,
         received,
         order: Order::plain(),
+        delay: cx.plan.delays.of_hop(cx, received),
     };
     job.attempt(hop, true, &mut None, Some(output), record)
         .await
@@ -121,6 +126,7 @@ pub(crate) async fn send<'c>(
         cx,
         received,
         order,
+        delay: cx.plan.delays.of_hop(cx, received),
     };
     let hops = cx.choose_hops(received).await?;
     let give_up_ns = cx.clock.now().mono_ns
@@ -234,7 +240,8 @@ impl<'c> Job<'_, 'c> {
     ) -> Result<Exchange<'c>, Failure> {
         let cx = self.cx;
         let (read, mut write) = split(link.stream);
-        let wire = Wire::new(cx, read, link.reused, link.open);
+        let delay = self.delay.as_ref().filter(|_| !hop.is_undelayed());
+        let wire = Wire::new(cx, read, link.reused, link.open, delay.cloned());
         let mut fields = cx.heads.take();
         let mut out = cx.buffers.take();
         request::write_head(

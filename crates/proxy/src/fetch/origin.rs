@@ -8,10 +8,12 @@
 //! | switched protocols | [`Switched`] | the tunnel |
 
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
+use bytes::BufMut;
 use http::Method;
 use net::deadline::Deadline;
 use net::half::{ReadHalf, WriteHalf, reunite};
@@ -21,6 +23,7 @@ use wire::http1::{
 };
 
 use crate::context::{Context, OpenHop};
+use crate::delay::Delay;
 use crate::failure::{Failure, FailureKind, Retry};
 use crate::hops::Pool;
 use crate::input::{Input, READ_BYTES, READ_LARGE_BYTES};
@@ -87,32 +90,66 @@ pub(crate) struct Wire {
     pub(crate) reused: bool,
     pub(crate) open: OpenHop,
     read_timeout: Duration,
+    /// Whose bandwidth it takes.
+    delay: Option<Rc<Delay>>,
 }
 
 impl Wire {
     /// Around a connection that is ours for one exchange.
-    pub(crate) fn new(cx: &Context, read: ReadHalf, reused: bool, open: OpenHop) -> Self {
+    pub(crate) fn new(
+        cx: &Context,
+        read: ReadHalf,
+        reused: bool,
+        open: OpenHop,
+        delay: Option<Rc<Delay>>,
+    ) -> Self {
+        // What waits for its turn is held in a buffer no larger than it is.
+        let buffer = match &delay {
+            None => cx.buffers.take(),
+            Some(_) => Vec::new(),
+        };
         Self {
             read,
-            input: Input::over(cx.buffers.take()),
+            input: Input::over(buffer),
             deadline: cx.ticker.deadline(),
             reused,
             open,
             read_timeout: cx.plan.timeouts.read,
+            delay,
         }
     }
 
+    /// Reads once. What comes is held until it is paid for.
     async fn fill(&mut self, room: usize) -> Result<usize, Failure> {
-        let read = self.read.read(self.input.room(room));
-        match self.deadline.limit(self.read_timeout, read).await {
-            Ok(Ok(count)) => Ok(count),
-            Ok(Err(error)) => Err(Failure::hop_io(FailureKind::ReadError, &error)),
-            Err(_expired) => {
-                Err(Failure::hop(FailureKind::ReadTimeout, "no bytes in time")
-                    .with_retry(Retry::Never))
-            }
-        }
+        let Some(delay) = &self.delay else {
+            let read = self.read.read(self.input.room(room));
+            return read_within(&self.deadline, self.read_timeout, read).await;
+        };
+        let room = room.min(delay.step());
+        let mut limited = self.input.room(room).limit(room);
+        let read = self.read.read(&mut limited);
+        let count = read_within(&self.deadline, self.read_timeout, read).await?;
+        let paying = delay.pay(count);
+        let paid = self.deadline.limit(self.read_timeout, paying).await;
+        paid.map_err(|_expired| too_late("its turn in the delay pool doesn't come"))?;
+        Ok(count)
     }
+}
+
+async fn read_within(
+    deadline: &Deadline,
+    timeout: Duration,
+    read: impl Future<Output = io::Result<usize>>,
+) -> Result<usize, Failure> {
+    match deadline.limit(timeout, read).await {
+        Ok(Ok(count)) => Ok(count),
+        Ok(Err(error)) => Err(Failure::hop_io(FailureKind::ReadError, &error)),
+        Err(_expired) => Err(too_late("no bytes in time")),
+    }
+}
+
+fn too_late(detail: &'static str) -> Failure {
+    Failure::hop(FailureKind::ReadTimeout, detail).with_retry(Retry::Never)
 }
 
 /// A request that was sent, or is being sent.
@@ -139,6 +176,8 @@ pub(crate) struct Switched {
     pub(crate) read: ReadHalf,
     pub(crate) write: WriteHalf,
     pub(crate) early: Vec<u8>,
+    /// Whose bandwidth it takes; what came early is paid for.
+    pub(crate) delay: Option<Rc<Delay>>,
     #[expect(
         dead_code,
         reason = "counts the connection as open until it is dropped"
@@ -179,6 +218,7 @@ impl<'c> Exchange<'c> {
                         read: self.wire.read,
                         write,
                         early,
+                        delay: self.wire.delay,
                         open: self.wire.open,
                     };
                     Ok(Answer::Switched(head, switched))

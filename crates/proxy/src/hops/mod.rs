@@ -38,6 +38,12 @@ impl Hop {
         peer.is_some_and(|peer| peer.config.options.proxy_only)
     }
 
+    /// Does what it answers take nobody's bandwidth?
+    pub(crate) fn is_undelayed(&self) -> bool {
+        let peer = self.peer.as_ref();
+        peer.is_some_and(|peer| peer.config.options.no_delay)
+    }
+
     /// The Host field it is to see.
     pub(crate) fn host_field<'h>(&'h self, target: &'h Target) -> &'h [u8] {
         let forced = self

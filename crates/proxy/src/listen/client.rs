@@ -4,6 +4,7 @@
 use std::io::{self, IoSlice};
 use std::iter;
 use std::os::fd::AsFd;
+use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,6 +14,7 @@ use net::mark::Marks;
 use store::FileSlice;
 use wire::http1::{BadBody, BodyDecoder, Framing, Limits, Step};
 
+use crate::delay::Delay;
 use crate::input::{Input, READ_BYTES, READ_LARGE_BYTES};
 
 /// Content left unread after a reply is still read, so that the client sees the reply, up to this.
@@ -204,9 +206,11 @@ impl ClientIn {
 /// The writing half, with the buffer in which heads are made.
 #[derive(Debug)]
 pub(crate) struct ClientOut {
-    write: WriteHalf,
-    deadline: Deadline,
+    pub(super) write: WriteHalf,
+    pub(super) deadline: Deadline,
     pub(crate) buf: Vec<u8>,
+    /// Whose bandwidth the reply takes.
+    pub(crate) pace: Option<Rc<Delay>>,
 }
 
 impl ClientOut {
@@ -215,6 +219,7 @@ impl ClientOut {
             write,
             deadline,
             buf: Vec::new(),
+            pace: None,
         }
     }
 
@@ -225,6 +230,9 @@ impl ClientOut {
 
     /// Writes what is in `buf`.
     pub(crate) async fn write_buf(&mut self, timeout: Duration) -> io::Result<()> {
+        if let Some(pace) = self.pace.clone() {
+            return Box::pin(self.write_paced(&pace, &[], timeout)).await;
+        }
         write_parts(&mut self.write, &self.deadline, &[&self.buf], timeout).await
     }
 
@@ -234,6 +242,9 @@ impl ClientOut {
         parts: [&[u8]; 2],
         timeout: Duration,
     ) -> io::Result<()> {
+        if let Some(pace) = self.pace.clone() {
+            return Box::pin(self.write_paced(&pace, &parts, timeout)).await;
+        }
         let [first, second] = parts;
         let parts = [&self.buf, first, second];
         write_parts(&mut self.write, &self.deadline, &parts, timeout).await
@@ -247,6 +258,10 @@ impl ClientOut {
         timeout: Duration,
     ) -> io::Result<()> {
         let parts = pieces.iter().map(Bytes::as_ref);
+        if let Some(pace) = self.pace.clone() {
+            let parts: Vec<&[u8]> = parts.chain([after]).collect();
+            return Box::pin(self.write_paced(&pace, &parts, timeout)).await;
+        }
         let parts = iter::once(self.buf.as_slice()).chain(parts).chain([after]);
         let mut slices: Vec<IoSlice<'_>> = parts.map(IoSlice::new).collect();
         let mut left = slices.as_mut_slice();
@@ -261,6 +276,9 @@ impl ClientOut {
 
     /// Writes what is in `buf`, which more follows at once.
     pub(crate) async fn write_buf_before_more(&mut self, timeout: Duration) -> io::Result<()> {
+        if let Some(pace) = self.pace.clone() {
+            return Box::pin(self.write_paced(&pace, &[], timeout)).await;
+        }
         let mut left = self.buf.as_slice();
         while !left.is_empty() {
             let slices = [IoSlice::new(left)];
@@ -277,6 +295,9 @@ impl ClientOut {
         file: &FileSlice,
         timeout: Duration,
     ) -> io::Result<usize> {
+        if let Some(pace) = self.pace.clone() {
+            return Box::pin(self.send_file_paced(&pace, file, timeout)).await;
+        }
         let sent = self
             .write
             .send_file(file.as_fd(), file.offset(), file.len());
@@ -304,7 +325,7 @@ impl ClientOut {
     }
 }
 
-async fn write_parts(
+pub(super) async fn write_parts(
     write: &mut WriteHalf,
     deadline: &Deadline,
     parts: &[&[u8]],
@@ -316,7 +337,7 @@ async fn write_parts(
     }
 }
 
-async fn limit<T>(
+pub(super) async fn limit<T>(
     deadline: &Deadline,
     timeout: Duration,
     work: impl Future<Output = io::Result<T>>,

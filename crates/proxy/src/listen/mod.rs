@@ -4,5 +4,6 @@
 pub(crate) mod accept;
 pub(crate) mod client;
 pub(crate) mod http1;
+mod paced;
 pub(crate) mod target;
 pub(crate) mod write;

@@ -66,7 +66,9 @@ async fn straight(
         .buf
         .extend_from_slice(b"HTTP/1.1 200 Connection established\r\n\r\n");
     greet(cx, output, record, 200).await?;
-    let ends = Ends { read, write };
+    let delay = cx.plan.delays.of_hop(cx, admitted.received);
+    let delay = delay.filter(|_| !hop.is_undelayed());
+    let ends = Ends { read, write, delay };
     finish(cx, relay(cx, input, output, ends, &[]).await, record);
     drop(open);
     Ok(())
@@ -138,6 +140,7 @@ async fn carry(
     let ends = Ends {
         read: switched.read,
         write: switched.write,
+        delay: switched.delay,
     };
     finish(
         cx,

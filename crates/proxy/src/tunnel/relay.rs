@@ -3,12 +3,17 @@
 
 use std::cell::Cell;
 use std::io;
+use std::rc::Rc;
 use std::time::Duration;
 
+use bytes::BufMut;
+use bytes::buf::Limit;
 use net::deadline::Deadline;
 use net::half::{ReadHalf, WriteHalf};
+use smallvec::SmallVec;
 
 use crate::context::Context;
+use crate::delay::Delay;
 use crate::input::READ_LARGE_BYTES;
 use crate::listen::client::{ClientIn, ClientOut};
 
@@ -17,6 +22,15 @@ use crate::listen::client::{ClientIn, ClientOut};
 pub(crate) struct Ends {
     pub(crate) read: ReadHalf,
     pub(crate) write: WriteHalf,
+    /// Whose bandwidth it takes.
+    pub(crate) delay: Option<Rc<Delay>>,
+}
+
+/// A tunnel in which nothing moves ends.
+#[derive(Clone, Copy)]
+struct Idle<'d> {
+    deadline: &'d Deadline,
+    timeout: Duration,
 }
 
 /// How a tunnel ended.
@@ -44,16 +58,30 @@ pub(crate) async fn relay(
     let timeout = cx.plan.timeouts.read;
     idle.set(timeout);
     let sent_early = input.take_unread();
+    let idle = Idle {
+        deadline: &idle,
+        timeout,
+    };
     let up = async {
         put(&mut hop.write, &sent_early, &to_hop).await?;
-        copy(cx, input.half(), &mut hop.write, &idle, timeout, &to_hop).await
+        copy(cx, input.half(), &mut hop.write, &[], idle, &to_hop).await
     };
+    let pace = output.pace.clone();
+    let delays: SmallVec<[&Delay; 2]> = hop
+        .delay
+        .as_deref()
+        .into_iter()
+        .chain(pace.as_deref())
+        .collect();
     let down = async {
+        if let Some(pace) = &pace {
+            pace.pay(early.len()).await;
+        }
         put(output.half(), early, &to_client).await?;
-        copy(cx, &mut hop.read, output.half(), &idle, timeout, &to_client).await
+        copy(cx, &mut hop.read, output.half(), &delays, idle, &to_client).await
     };
     let both = async { tokio::try_join!(up, down) };
-    let timed_out = idle.guard(both).await.is_err();
+    let timed_out = idle.deadline.guard(both).await.is_err();
     End {
         to_client: to_client.get(),
         to_hop: to_hop.get(),
@@ -69,25 +97,32 @@ async fn put(write: &mut WriteHalf, bytes: &[u8], carried: &Cell<u64>) -> io::Re
     Ok(())
 }
 
+/// Bytes that go on when all `delays` are paid for, are read in their steps.
 async fn copy(
     cx: &Context,
     read: &mut ReadHalf,
     write: &mut WriteHalf,
-    idle: &Deadline,
-    timeout: Duration,
+    delays: &[&Delay],
+    idle: Idle<'_>,
     carried: &Cell<u64>,
 ) -> io::Result<()> {
+    let steps = delays.iter().map(|delay| delay.step());
+    let step = steps.min().unwrap_or(READ_LARGE_BYTES);
     loop {
         read.read_ready().await?;
-        let mut buffer = cx.buffers.take();
+        // What waits for its turn is held in a buffer no larger than it is.
+        let mut buffer = match delays {
+            [] => cx.buffers.take(),
+            _ => Vec::with_capacity(step),
+        };
         buffer.clear();
-        buffer.reserve(READ_LARGE_BYTES);
-        let outcome = pass(read, write, &mut buffer).await;
+        buffer.reserve(step);
+        let outcome = pass(read, write, delays, &mut (&mut buffer).limit(step)).await;
         cx.buffers.give(buffer);
         match outcome? {
             0 => return write.shutdown(),
             count => {
-                idle.set(timeout);
+                idle.deadline.set(idle.timeout);
                 carried.set(carried.get() + count as u64);
             }
         }
@@ -97,11 +132,15 @@ async fn copy(
 async fn pass(
     read: &mut ReadHalf,
     write: &mut WriteHalf,
-    buffer: &mut Vec<u8>,
+    delays: &[&Delay],
+    buffer: &mut Limit<&mut Vec<u8>>,
 ) -> io::Result<usize> {
     let count = read.read(buffer).await?;
     if count > 0 {
-        write.write_parts(&[buffer]).await?;
+        for delay in delays {
+            delay.pay(count).await;
+        }
+        write.write_parts(&[buffer.get_ref()]).await?;
     }
     Ok(count)
 }
