@@ -574,54 +574,6 @@ fn key_extras() {
     );
 }
 
-/// Who is told which credentials: the table of `cache_peer login=`.
-#[test]
-fn credentials_go_where_a_line_sends_them() {
-    let ours = basic("bob:pw");
-    let theirs = basic("at:origin");
-    let peers = basic("me:se cret");
-    let as_bob = basic("bob:x");
-    // Options of the peer; what it sees of Proxy-Authorization, and of Authorization.
-    let none: Option<&str> = None;
-    for (options, proxy, www) in [
-        ("", none, Some(&*theirs)),
-        ("login=me:se%20cret", Some(&*peers), Some(&*theirs)),
-        ("login=*:x", Some(&*as_bob), Some(&*theirs)),
-        ("login=PASS", Some(&*ours), Some(&*theirs)),
-        ("login=PASSTHRU", Some(&*ours), Some(&*theirs)),
-        ("originserver", none, none),
-        ("originserver login=me:se%20cret", none, Some(&*peers)),
-        ("originserver login=*:x", none, Some(&*as_bob)),
-        ("originserver login=PASS", none, Some(&*theirs)),
-        ("originserver login=PASSTHRU", none, Some(&*theirs)),
-    ] {
-        let peer = origin();
-        let conf = format!(
-            "{FAKE}\ncache_peer 127.0.0.1 parent {} 0 no-query {options}\nnever_direct allow all",
-            peer.port()
-        );
-        let program = door(&conf, &[]);
-        let fields = [("Proxy-Authorization", &*ours), ("Authorization", &*theirs)];
-        let answer = client(&program).request("GET", "http://far.example/", &fields);
-        assert_eq!(answer.status, 200, "{options}");
-        let seen = peer.last();
-        assert_eq!(seen.field("Proxy-Authorization"), proxy, "{options}");
-        assert_eq!(seen.field("Authorization"), www, "{options}");
-        let told = program.read("access.log") + &program.read("cache.log");
-        assert!(
-            !told.contains("cret") && !told.contains(&ours[6..]),
-            "{told}"
-        );
-    }
-    // Straight to the origin.
-    let origin = origin();
-    let program = door(FAKE, &[]);
-    let fields = [("Proxy-Authorization", &*ours), ("Authorization", &*theirs)];
-    client(&program).request("GET", &origin.url("/"), &fields);
-    assert_eq!(origin.last().field("Proxy-Authorization"), None);
-    assert_eq!(origin.last().field("Authorization"), Some(&*theirs));
-}
-
 /// A page for one who has to log in shows nothing of what he said.
 #[test]
 fn pages_hold_no_credentials() {
@@ -638,34 +590,4 @@ fn pages_hold_no_credentials() {
             && !page.contains("secret")
             && !page.contains("Proxy-Authorization")
     );
-}
-
-/// A connection to an origin that a client has logged in, which is for NTLM and Negotiate to do, is nobody else's; and
-/// clients aren't offered what can't work.
-#[test]
-fn logged_in_connections_are_not_shared() {
-    let origin = Origin::start(|_: &Request| {
-        Reply::new("401 Unauthorized")
-            .field("WWW-Authenticate", "NTLM")
-            .field("WWW-Authenticate", "Negotiate abc")
-            .field("WWW-Authenticate", "Basic realm=\"x\"")
-    });
-    let program = crate::support::forward("");
-    let url = origin.url("/");
-    let mut client = client(&program);
-    let answer = client.get(&url);
-    assert_eq!(answer.head.all("WWW-Authenticate"), ["Basic realm=\"x\""]);
-    client.get(&url);
-    assert_eq!(origin.connections(), 1);
-    client.request("GET", &url, &[("Authorization", "NTLM dG9r")]);
-    client.get(&url);
-    let seen: Vec<usize> = vec![origin.connections(), origin.total()];
-    assert_eq!(
-        seen,
-        [2, 4],
-        "the login has a connection of its own, which nobody gets"
-    );
-    client.request("GET", &url, &[("Authorization", "negotiate dG9r")]);
-    client.request("GET", &url, &[("Authorization", "Basic dG9r")]);
-    assert_eq!(origin.connections(), 3);
 }

@@ -16,7 +16,7 @@ use wire::target::Target;
 use crate::access::ConnectionLogin;
 pub use crate::cache::stored::StoredResponse;
 use crate::clients::Visit;
-use crate::fetch::OriginBody;
+use crate::fetch::{OriginBody, Pinned};
 use crate::plan::PortPlan;
 
 /// A stored response, complete or still arriving.
@@ -39,6 +39,8 @@ pub(crate) struct Connection {
     pub(crate) notes: RefCell<Option<Notes>>,
     /// Whose it is, where a connection logs in.
     pub(crate) login: ConnectionLogin,
+    /// The connection to a hop that is its own.
+    pub(crate) pinned: Rc<Pinned>,
     /// Its place among its client's connections (`client_db`).
     pub(crate) visit: Option<Visit>,
 }

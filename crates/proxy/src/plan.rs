@@ -78,6 +78,8 @@ pub struct Plan {
 pub(crate) struct PortPlan {
     pub(crate) name: String,
     pub(crate) mode: PortMode,
+    /// Logins of connections to origins are passed on (`connection-auth`).
+    pub(crate) connection_auth: bool,
 }
 
 /// What a port takes its clients for.
@@ -118,6 +120,7 @@ impl PortPlan {
         Self {
             name: port.name.clone(),
             mode,
+            connection_auth: port.connection_auth,
         }
     }
 

@@ -22,6 +22,7 @@ use wire::http1::{
 
 use crate::context::{Context, OpenHop};
 use crate::failure::{Failure, FailureKind, Retry};
+use crate::fetch::{Bond, Pinned};
 use crate::hops::Pool;
 use crate::input::{Input, READ_BYTES, READ_LARGE_BYTES};
 use crate::recycle::Recycle;
@@ -188,10 +189,14 @@ impl<'c> Exchange<'c> {
         }
         let body = OriginBody {
             decoder: BodyDecoder::new(framing, &cx.plan.reply_limits),
-            reusable: may_reuse(head.version, &head.fields)
+            then: if may_reuse(head.version, &head.fields)
                 && framing != Framing::UntilClose
-                && !promises_what_cannot_come(&head),
-            pool: Rc::clone(&cx.pool),
+                && !promises_what_cannot_come(&head)
+            {
+                Then::Pool(Rc::clone(&cx.pool))
+            } else {
+                Then::Close
+            },
             buffers: Rc::clone(&cx.buffers),
             ended: false,
             handed: 0,
@@ -267,6 +272,15 @@ pub(crate) enum Piece<'p> {
     End,
 }
 
+/// What becomes of the connection at the end of the response.
+#[derive(Debug)]
+enum Then {
+    Close,
+    Pool(Rc<Pool>),
+    /// It stays the client's.
+    Pin(Rc<Pinned>, Bond),
+}
+
 /// A response's content as it arrives. At its end the connection goes back to the pool; dropped
 /// before, it is closed.
 #[derive(Debug)]
@@ -275,9 +289,8 @@ pub(crate) struct OriginBody<'c> {
     sending: Sending<'c>,
     decoder: BodyDecoder,
     framing: Framing,
-    pool: Rc<Pool>,
+    then: Then,
     buffers: Rc<Recycle<Vec<u8>>>,
-    reusable: bool,
     ended: bool,
     handed: usize,
     room: usize,
@@ -305,9 +318,8 @@ impl<'c> OriginBody<'c> {
             sending,
             decoder: body.decoder,
             framing: body.framing,
-            pool: body.pool,
+            then: body.then,
             buffers: body.buffers,
-            reusable: body.reusable,
             ended: body.ended,
             handed: body.handed,
             room: body.room,
@@ -319,7 +331,16 @@ impl<'c> OriginBody<'c> {
 impl OriginBody<'_> {
     /// The connection ends with this exchange: it is a user's.
     pub(crate) fn keep_from_others(&mut self) {
-        self.reusable = false;
+        self.then = Then::Close;
+    }
+
+    /// The connection stays the client's, if it can be used again. What came over it isn't stored: the end of the
+    /// response must be there before the client's next request.
+    pub(crate) fn keep_for(&mut self, pin: &Rc<Pinned>, bond: Bond) {
+        self.proxy_only = true;
+        if let Then::Pool(_) = self.then {
+            self.then = Then::Pin(Rc::clone(pin), bond);
+        }
     }
 
     /// Length, where the head said it.
@@ -415,7 +436,7 @@ impl OriginBody<'_> {
         Ok(Piece::Data(piece.unwrap_or_default()))
     }
 
-    /// The end of the response: the connection is pooled if nothing speaks against it.
+    /// The end of the response: the connection is kept if nothing speaks against it.
     fn finish(&mut self) {
         self.ended = true;
         let Some(wire) = self.wire.take() else {
@@ -424,10 +445,14 @@ impl OriginBody<'_> {
         let surplus = !wire.input.is_empty();
         let sending = std::mem::replace(&mut self.sending, Sending::Failed);
         self.buffers.give(wire.input.into_vec());
-        if let (true, false, Sending::Done(write)) = (self.reusable, surplus, sending)
+        if let (false, Sending::Done(write)) = (surplus, sending)
             && let Some(stream) = reunite(wire.read, write)
         {
-            self.pool.put(wire.open.permit.with(stream));
+            match std::mem::replace(&mut self.then, Then::Close) {
+                Then::Close => {}
+                Then::Pool(pool) => pool.put(wire.open.permit.with(stream)),
+                Then::Pin(pin, bond) => pin.keep(stream, wire.open, bond),
+            }
         }
     }
 }

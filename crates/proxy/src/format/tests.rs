@@ -33,6 +33,7 @@ impl Case {
         let port = PortPlan {
             name: "3128".to_owned(),
             mode: PortMode::Forward,
+            connection_auth: true,
         };
         let mut head = RequestHead::new();
         head.method = Method::GET;
@@ -64,6 +65,7 @@ impl Case {
                 port: Rc::new(port),
                 notes: RefCell::default(),
                 login: ConnectionLogin::default(),
+                pinned: Rc::default(),
                 visit: None,
             },
             head,

@@ -47,11 +47,20 @@ impl Hop {
         forced.map_or(target.authority(), str::as_bytes)
     }
 
-    /// Do the client's proxy credentials go on to it (`login=PASS`, `PASSTHRU`)? An origin has no use
-    /// for them.
+    /// Do the client's proxy credentials go on to it (`login=PASS` and its like)? An origin has no use for them.
     pub(crate) fn passes_proxy_authorization(&self) -> bool {
+        self.is_proxy() && self.passes_logins()
+    }
+
+    /// Do the client's credentials for the origin go on to it? To an `originserver` a line has to say so.
+    pub(crate) fn passes_authorization(&self) -> bool {
+        self.peer.is_none() || self.is_proxy() || self.passes_logins()
+    }
+
+    fn passes_logins(&self) -> bool {
         let login = self.peer.as_ref().map(|peer| &peer.config.options.login);
-        self.is_proxy() && matches!(login, Some(PeerLogin::Pass | PeerLogin::PassThru))
+        let passing = [PeerLogin::Pass, PeerLogin::ProxyPass, PeerLogin::PassThru];
+        login.is_some_and(|login| passing.contains(login))
     }
 
     /// The name for the log while no address is known.

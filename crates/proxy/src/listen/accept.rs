@@ -171,6 +171,7 @@ fn begin(worker: &Rc<Worker>, stream: Stream, port: Rc<PortPlan>) {
         local: stream.local_addr(),
         port,
         visit,
+        pinned: Rc::default(),
         notes: RefCell::default(),
     };
     // Counted before its task first runs: a worker that ends waits for it.

@@ -13,6 +13,7 @@ use crate::access;
 use crate::cache::stored;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::fetch;
 use crate::flow::{Content, Head, Object, Received, Response};
 use crate::format::Scene;
 use crate::hops::Hop;
@@ -66,6 +67,7 @@ pub(crate) fn prepare<'c>(
             access::admit_reply(cx, received, head, record)?;
         }
         rewrite(cx, received, head);
+        fetch::announce(received, &mut head.fields);
         access::add_login_fields(received, &mut head.fields);
     }
     Ok(response)
