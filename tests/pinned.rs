@@ -321,6 +321,9 @@ fn a_client_logs_in_to_a_parent() {
         let answer = client.request("GET", &format!("http://{host}/"), &fields);
         (answer.status, answer.text())
     };
+    let asked = crate::support::client(&program).get("http://a.example/");
+    let basic = "Basic realm=\"x\"";
+    assert_eq!(asked.head.all("Proxy-Authenticate"), ["NTLM", basic]);
     assert_eq!(ask("a.example", None).0, 407);
     assert_eq!(ask("a.example", Some(FIRST)).0, 407);
     let welcome = (200, "bob".to_owned());
@@ -333,6 +336,86 @@ fn a_client_logs_in_to_a_parent() {
             .status,
         407
     );
+}
+
+/// The same for a tunnel: the parent's 407 is for the client, and both halves of the handshake go over one connection.
+#[test]
+fn a_tunnel_behind_a_login() {
+    let door = Door::of_proxy();
+    let parent = Origin::start(move |request: &Request| match door.answer(request) {
+        welcome if request.field("Proxy-Authorization") == Some("NTLM bob") => {
+            drop(welcome);
+            Reply::raw("HTTP/1.1 200 Go\r\n\r\ninside").stall()
+        }
+        refused => refused,
+    });
+    let program = forward(&format!(
+        "cache_peer 127.0.0.1 parent {} 0 no-query login=PASSTHRU\nnever_direct allow all",
+        parent.port()
+    ));
+    let mut bob = client(&program);
+    let mut connect = |said: &str| {
+        let fields = [("Proxy-Authorization", said)];
+        bob.send_request("CONNECT", "far.example:443", &fields);
+        bob.response_to("CONNECT")
+    };
+    assert_eq!(
+        connect("Digest x").head.all("Proxy-Authenticate")[0],
+        "NTLM"
+    );
+    let challenged = connect(FIRST);
+    assert_eq!(challenged.status, 407);
+    assert_eq!(challenged.head.all("Proxy-Authenticate")[0], CHALLENGE);
+    assert_eq!(connect("NTLM bob").status, 200);
+    assert_eq!(bob.read_exact(6), b"inside");
+    let connections: Vec<_> = parent.requests().iter().map(|one| one.connection).collect();
+    assert_eq!(connections, [0, 1, 1]);
+    // Without login= the parent's challenge is not for the client.
+    let program = forward(&format!(
+        "cache_peer 127.0.0.1 parent {} 0 no-query\nnever_direct allow all",
+        parent.port()
+    ));
+    let mut ann = client(&program);
+    ann.send_request("CONNECT", "far.example:443", &[]);
+    assert!(
+        ann.response_to("CONNECT")
+            .head
+            .all("Proxy-Authenticate")
+            .is_empty()
+    );
+}
+
+/// A proxy before us may send requests of several over one connection: those whom we can tell apart aren't taken for each
+/// other.
+#[test]
+fn a_connection_of_several_clients() {
+    let origin = origin();
+    let program = forward("follow_x_forwarded_for allow localhost");
+    let as_basic = Program::start(
+        "auth_param basic program /usr/lib/squid/basic_fake_auth\nacl user proxy_auth REQUIRED\nhttp_access allow user",
+    );
+    for (program, field, bob, ann) in [
+        (&program, "X-Forwarded-For", "192.0.2.1", "192.0.2.2"),
+        (
+            &as_basic,
+            "Proxy-Authorization",
+            "Basic Ym9iOng=",
+            "Basic YW5uOng=",
+        ),
+    ] {
+        let mut shared = client(program);
+        let mut ask = |who: &str, credentials: &str| {
+            let fields = [(field, who), ("Authorization", credentials)];
+            let answer = shared.request("GET", &origin.url("/"), &fields);
+            (answer.status, answer.text())
+        };
+        assert_eq!(ask(bob, FIRST).0, 401);
+        assert_eq!(ask(bob, "NTLM bob").1, "bob");
+        let mut ask = |who: &str| shared.request("GET", &origin.url("/"), &[(field, who)]);
+        assert_eq!(ask(bob).text(), "bob");
+        assert_eq!(ask(ann).status, 401, "{field}");
+        assert_eq!(ask(bob).status, 401, "it ended when the other came");
+    }
 }
 
 /// A real client: curl does the handshake through the proxy, and asks for more over the same connection.

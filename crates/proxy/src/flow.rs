@@ -62,6 +62,7 @@ impl Connection {
             port: Rc::clone(&self.port),
             notes: RefCell::default(),
             login: ConnectionLogin::default(),
+            pinned: Rc::default(),
             visit: None,
         }
     }

@@ -19,7 +19,7 @@ use rules::caching::validate::{confirms, make_conditional};
 use stats::Counter;
 use store::{KeyRef, Waited, Waiting};
 use wire::field::{FieldId, Fields};
-use wire::http1::{ResponseHead, kept_coding};
+use wire::http1::{ProxyAuth, ResponseHead, kept_coding};
 use wire::target::Scheme;
 
 use crate::access;
@@ -149,7 +149,7 @@ pub(crate) fn purge<'c>(
     } else {
         404
     }));
-    clean(cx, &mut head, None);
+    clean(cx, &mut head, ProxyAuth::Drop);
     Response {
         head: Head::Built(head),
         content: Content::Empty,
@@ -252,7 +252,7 @@ pub(crate) fn pass<'c>(
     }
     let version = head.version;
     let coding = kept_coding(&head.fields).map(<[u8]>::to_vec);
-    clean(cx, &mut head, None);
+    clean(cx, &mut head, body.proxy_auth);
     if let Some(coding) = coding {
         head.fields.push_id(FieldId::TransferEncoding, &coding);
     }

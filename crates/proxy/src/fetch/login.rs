@@ -89,10 +89,16 @@ fn scheme(value: &[u8]) -> &[u8] {
 pub(super) fn bond(received: &Received<'_>, hop: &Hop) -> Option<Bond> {
     let says = |id| received.head.fields.get_all(id).any(is_of_connections);
     if hop.passes_proxy_authorization() && says(FieldId::ProxyAuthorization) {
-        return Some(Bond::to_hop(hop));
+        return Some(Bond::to_hop(received, hop));
     }
     let to_origin = hop.passes_authorization() && says(FieldId::Authorization);
-    to_origin.then(|| Bond::to_origin(hop, received.target))
+    to_origin.then(|| Bond::to_origin(received, hop))
+}
+
+/// Does the hop say something of the client's login to it, which is for nobody else?
+pub(super) fn is_about(hop: &Hop, answer: &Fields) -> bool {
+    let ids = [FieldId::ProxyAuthenticate, FieldId::ProxyAuthenticationInfo];
+    hop.passes_proxy_authorization() && ids.iter().any(|id| answer.has(*id))
 }
 
 /// May the client go on with the connection on which this answer came (`connection-auth=` of port and peer)? A proxy

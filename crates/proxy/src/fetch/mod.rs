@@ -29,6 +29,7 @@ pub(crate) use login::announce;
 pub(crate) use origin::{
     Answer, Exchange, OriginBody, Piece, Sending, Switched, UploadError, Wire,
 };
+use pin::Resting;
 pub(crate) use pin::{Bond, Pinned};
 use request::Wish;
 
@@ -53,8 +54,8 @@ enum Source {
     /// An idle one of the pool, or a new one.
     Any,
     New,
-    /// The client's own, and what for.
-    Pin(Link, Bond),
+    /// The client's own.
+    Pin(Box<Resting>),
 }
 
 /// What all tries of one request have in common.
@@ -103,11 +104,11 @@ pub(crate) async fn send_to<'c>(
         order: Order::plain(),
     };
     let pinned = &received.connection.pinned;
-    let (hop, source) = match pinned.take(received.target, std::slice::from_ref(hop)) {
-        Some((hop, link, bond)) => (&hop.clone(), Source::Pin(link, bond)),
-        None => (hop, Source::New),
+    let (hop, source) = match pinned.take(received, std::slice::from_ref(hop)) {
+        Some((hop, own)) => (hop, Source::Pin(own)),
+        None => (hop.clone(), Source::New),
     };
-    job.attempt(hop, source, &mut None, Some(output), record)
+    job.attempt(&hop, source, &mut None, Some(output), record)
         .await
 }
 
@@ -148,9 +149,9 @@ pub(crate) async fn send<'c>(
     let mut last = None;
     let pinned = &received.connection.pinned;
     let mut own = None;
-    if let Some((hop, link, bond)) = pinned.take(received.target, &hops) {
+    if let Some((hop, resting)) = pinned.take(received, &hops) {
         hops.insert(0, hop);
-        own = Some(Source::Pin(link, bond));
+        own = Some(Source::Pin(resting));
     }
     for hop in &hops {
         let mut fresh_only = own.is_some() || !may_reuse_for(received);
@@ -215,7 +216,8 @@ impl<'c> Job<'_, 'c> {
         let began = cx.clock.now();
         let bond = login::bond(self.received, hop);
         let (link, bond, is_pinned) = match source {
-            Source::Pin(link, before) => {
+            Source::Pin(resting) => {
+                let (link, before) = resting.wake();
                 record.went(hop.hierarchy, HopName::Ip(link.stream.peer_addr().ip()));
                 record.peer.clone_from(&hop.peer);
                 (link, Some(before.or_wider(bond)), true)
@@ -252,7 +254,8 @@ impl<'c> Job<'_, 'c> {
                     }
                     hop.worked();
                     record.talk.answered(head.status, cx.clock.now());
-                    body.proxy_only = hop.is_proxy_only();
+                    body.proxy_auth = hop.proxy_auth();
+                    body.proxy_only = hop.is_proxy_only() || login::is_about(hop, &head.fields);
                     let may_pin = login::may_pin(self.received, hop, &head, is_pinned);
                     if !may_pin {
                         login::drop_offers(&mut head.fields);

@@ -17,7 +17,8 @@ use net::deadline::Deadline;
 use net::half::{ReadHalf, WriteHalf, reunite};
 use wire::field::FieldId;
 use wire::http1::{
-    BodyDecoder, Framing, Parsed, ResponseHead, Step, may_reuse, parse_response, response_framing,
+    BodyDecoder, Framing, Parsed, ProxyAuth, ResponseHead, Step, may_reuse, parse_response,
+    response_framing,
 };
 
 use crate::context::{Context, OpenHop};
@@ -202,6 +203,7 @@ impl<'c> Exchange<'c> {
             handed: 0,
             room: READ_BYTES,
             proxy_only: false,
+            proxy_auth: ProxyAuth::Drop,
             framing,
             wire: Some(self.wire),
             sending: self.sending,
@@ -296,6 +298,8 @@ pub(crate) struct OriginBody<'c> {
     room: usize,
     /// Not to be stored, whatever it says (`proxy-only`).
     pub(crate) proxy_only: bool,
+    /// Is what its head says of logins to the hop for the client?
+    pub(crate) proxy_auth: ProxyAuth,
 }
 
 impl<'c> OriginBody<'c> {
@@ -324,6 +328,7 @@ impl<'c> OriginBody<'c> {
             handed: body.handed,
             room: body.room,
             proxy_only: body.proxy_only,
+            proxy_auth: body.proxy_auth,
         }))
     }
 }

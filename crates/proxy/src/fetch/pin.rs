@@ -4,16 +4,18 @@
 //! | phase | held by | moved on by |
 //! | --- | --- | --- |
 //! | in use | an exchange | the end of the response: rests; an end that is no message boundary: closed |
-//! | rests | the client's connection, as its [`Pinned`] | the next request for that origin: in use; for another: closed |
+//! | rests | the client's connection, as its [`Pinned`] | the same user's next request for that origin: in use; another: closed |
 
 use std::cell::RefCell;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use net::stream::{Idle, Stream};
-use wire::target::Target;
 
+use crate::access;
 use crate::context::OpenHop;
 use crate::fetch::Link;
+use crate::flow::Received;
 use crate::hops::{Hop, Peer};
 use crate::record::Hierarchy;
 
@@ -21,8 +23,9 @@ use crate::record::Hierarchy;
 #[derive(Debug, Default)]
 pub(crate) struct Pinned(RefCell<Option<Box<Resting>>>);
 
+/// A connection at rest.
 #[derive(Debug)]
-struct Resting {
+pub(super) struct Resting {
     stream: Stream,
     open: OpenHop,
     bond: Bond,
@@ -31,8 +34,25 @@ struct Resting {
 /// What such a connection may be used for.
 #[derive(Clone, Debug)]
 pub(crate) struct Bond {
+    owner: Owner,
     peer: Option<Arc<Peer>>,
     login: Login,
+}
+
+/// Whose it is, as far as we can tell: a proxy before us may send requests of several over one connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Owner {
+    client: IpAddr,
+    user: Option<Arc<str>>,
+}
+
+impl Owner {
+    fn of(received: &Received<'_>) -> Self {
+        Self {
+            client: access::client(received),
+            user: received.learnt.user().cloned(),
+        }
+    }
 }
 
 /// Where the client has logged in.
@@ -46,16 +66,19 @@ enum Login {
 
 impl Bond {
     /// By credentials for the hop.
-    pub(super) fn to_hop(hop: &Hop) -> Self {
+    pub(super) fn to_hop(received: &Received<'_>, hop: &Hop) -> Self {
         Self {
+            owner: Owner::of(received),
             peer: hop.peer.clone(),
             login: Login::Hop,
         }
     }
 
     /// By credentials for the origin.
-    pub(super) fn to_origin(hop: &Hop, target: &Target) -> Self {
+    pub(super) fn to_origin(received: &Received<'_>, hop: &Hop) -> Self {
+        let target = received.target;
         Self {
+            owner: Owner::of(received),
             peer: hop.peer.clone(),
             login: Login::Origin(target.host().into(), target.port()),
         }
@@ -69,11 +92,13 @@ impl Bond {
         }
     }
 
-    fn allows(&self, target: &Target) -> bool {
-        match &self.login {
+    fn allows(&self, received: &Received<'_>) -> bool {
+        let target = received.target;
+        let leads_there = match &self.login {
             Login::Hop => true,
             Login::Origin(host, port) => **host == *target.host() && *port == target.port(),
-        }
+        };
+        leads_there && self.owner == Owner::of(received)
     }
 
     /// Is it to this hop? A reload makes hops anew.
@@ -93,23 +118,34 @@ impl Pinned {
             .replace(Some(Box::new(Resting { stream, open, bond })));
     }
 
-    /// The connection for a request, where it is for this target, one of these hops may be asked, and that has not
-    /// closed it. Otherwise it ends here: it must not be left for a later request in a state that nobody knows.
-    pub(super) fn take(&self, target: &Target, hops: &[Hop]) -> Option<(Hop, Link, Bond)> {
-        let pinned = *self.0.take()?;
-        if !pinned.bond.allows(target) || pinned.stream.idle_state() != Idle::Quiet {
+    /// The connection for a request, where it is the same user's for the same target, one of these hops may be asked,
+    /// and that hasn't closed it. Otherwise it ends here: who is asking now is nobody that it knows.
+    pub(super) fn take(
+        &self,
+        received: &Received<'_>,
+        hops: &[Hop],
+    ) -> Option<(Hop, Box<Resting>)> {
+        let resting = self.0.take()?;
+        if !resting.bond.allows(received) || resting.stream.idle_state() != Idle::Quiet {
             return None;
         }
-        let hop = hops.iter().find(|hop| pinned.bond.is_to(hop))?;
+        let hop = hops.iter().find(|hop| resting.bond.is_to(hop))?;
         let hop = Hop {
             hierarchy: Hierarchy::Pinned,
             ..hop.clone()
         };
+        Some((hop, resting))
+    }
+}
+
+impl Resting {
+    /// To be used.
+    pub(super) fn wake(self) -> (Link, Bond) {
         let link = Link {
-            stream: pinned.stream,
+            stream: self.stream,
             reused: true,
-            open: pinned.open,
+            open: self.open,
         };
-        Some((hop, link, pinned.bond))
+        (link, self.bond)
     }
 }

@@ -3,7 +3,7 @@
 
 use http::Method;
 use wire::field::{FieldId, Fields};
-use wire::http1::{Framing, ProxyAuth, check_sent_head, remove_hop_by_hop, write_request_head};
+use wire::http1::{Framing, check_sent_head, remove_hop_by_hop, write_request_head};
 use wire::target::Target;
 
 use rules::rewrite::{append_via, forward_client};
@@ -40,15 +40,7 @@ pub(crate) fn write_head(
     let head = received.head;
     let target = received.target;
     fields.clone_from(&head.fields);
-    let keep = hop.passes_proxy_authorization();
-    remove_hop_by_hop(
-        fields,
-        if keep {
-            ProxyAuth::Keep
-        } else {
-            ProxyAuth::Drop
-        },
-    );
+    remove_hop_by_hop(fields, hop.proxy_auth());
     let named = match received.asked {
         Some(asked) if !cx.plan.config.url_rewrite_host_header => asked,
         _ => target,

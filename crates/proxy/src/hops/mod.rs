@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use config::peer::PeerLogin;
+use wire::http1::ProxyAuth;
 use wire::target::Target;
 
 use crate::failure::{Failure, FailureKind, Side};
@@ -55,6 +56,15 @@ impl Hop {
     /// Do the client's credentials for the origin go on to it? To an `originserver` a line has to say so.
     pub(crate) fn passes_authorization(&self) -> bool {
         self.peer.is_none() || self.is_proxy() || self.passes_logins()
+    }
+
+    /// The same for a message's fields, both ways.
+    pub(crate) fn proxy_auth(&self) -> ProxyAuth {
+        if self.passes_proxy_authorization() {
+            ProxyAuth::Keep
+        } else {
+            ProxyAuth::Drop
+        }
     }
 
     fn passes_logins(&self) -> bool {
