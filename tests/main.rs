@@ -31,7 +31,6 @@ mod hostile_origin;
 mod house;
 mod login;
 mod logs;
-mod offers;
 mod panics;
 mod peer_login;
 mod peers;
