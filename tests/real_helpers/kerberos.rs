@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use testkit::{Origin, Program, Reply, Request, free_port};
 
 use super::{RULES, Server, curl, installed, open_dir, run};
-use crate::support::{Entry, client};
+use crate::support::{Entry, client, forward};
 
 const HELPER: &str = "/usr/lib/squid/negotiate_kerberos_auth";
 const REALM: &str = "TEST.EXAMPLE";
@@ -182,4 +182,82 @@ cache_peer 127.0.0.1 parent {} 0 no-query originserver",
     assert_eq!(origin.last().field("Authorization"), None);
     let line = program.wait_for_log(|line| line.contains("/200"));
     assert_eq!(Entry::of(&line).user, "bob");
+}
+
+/// Through a proxy that knows nothing of it, to an origin that does: both requests go over the connection that has logged
+/// in, and somebody else's doesn't.
+#[test]
+fn to_an_origin_behind_a_proxy() {
+    let Some(realm) = Realm::start() else {
+        return;
+    };
+    let inner = Origin::start(|_: &Request| Reply::ok("in"));
+    let conf = format!(
+        "http_port 127.0.0.1:{{port}} accel defaultsite=localhost
+cache_peer 127.0.0.1 parent {} 0 no-query originserver",
+        inner.port()
+    );
+    let origin = realm.program("-r", &conf);
+    let between = forward("visible_hostname between.example");
+    realm.log_in();
+    let url = |path: &str| format!("http://localhost:{}{path}", origin.port());
+    let proxy = format!("http://{}", between.addr());
+    let (first, second) = (url("/first"), url("/second"));
+    let args = [
+        "-x",
+        &proxy,
+        "--negotiate",
+        "-u",
+        ":",
+        &first,
+        "-o",
+        "/dev/null",
+    ];
+    let (status, told) = curl(&second, &args, &realm.environment());
+    assert_eq!(status, "200200", "{told}");
+    for path in ["/first ", "/second "] {
+        let line = origin.wait_for_log(|line| line.contains(path) && line.contains("/200"));
+        assert_eq!(Entry::of(&line).user, "bob");
+    }
+    let line = between.wait_for_log(|line| line.contains("/second "));
+    assert_eq!(Entry::of(&line).hierarchy, "PINNED/127.0.0.1");
+    let other = client(&between).get(&first);
+    assert_eq!(other.status, 401);
+    let works = other.field("Proxy-Support");
+    assert_eq!(works, Some("Session-Based-Authentication"));
+}
+
+/// To a parent, for requests and tunnels: `login=PASSTHRU` lets clients log in there themselves.
+#[test]
+fn to_a_parent_behind_a_proxy() {
+    let Some(realm) = Realm::start() else {
+        return;
+    };
+    let origin = Origin::start(|_: &Request| Reply::ok("in"));
+    let parent = realm.program("-r", "");
+    let between = forward(&format!(
+        "cache_peer 127.0.0.1 parent {} 0 no-query no-digest login=PASSTHRU
+never_direct allow all
+visible_hostname between.example",
+        parent.port()
+    ));
+    let refused = client(&between).get(&origin.url("/"));
+    let offers = refused.head.all("Proxy-Authenticate");
+    assert_eq!((refused.status, &*offers), (407, &["Negotiate"][..]));
+    realm.log_in();
+    let proxy = format!("http://localhost:{}", between.port());
+    let mut args = vec!["-x", &*proxy, "--proxy-negotiate", "-U", ":"];
+    for (path, log) in [("/", "TCP_MISS/200"), ("/tunnel", "TCP_TUNNEL/200")] {
+        let (status, told) = curl(&origin.url(path), &args, &realm.environment());
+        assert_eq!(status, "200", "{told}");
+        let line = parent.wait_for_log(|line| line.contains(log));
+        assert_eq!(Entry::of(&line).user, "bob");
+        args.push("--proxytunnel");
+    }
+    assert!(
+        origin
+            .requests()
+            .iter()
+            .all(|one| one.field("Proxy-Authorization").is_none())
+    );
 }
