@@ -40,7 +40,7 @@ pub(crate) struct Connection {
     /// Whose it is, where a connection logs in.
     pub(crate) login: ConnectionLogin,
     /// The connection to a hop that is its own.
-    pub(crate) pinned: Rc<Pinned>,
+    pub(crate) pinned: Pinned,
     /// Its place among its client's connections (`client_db`).
     pub(crate) visit: Option<Visit>,
 }
@@ -62,7 +62,7 @@ impl Connection {
             port: Rc::clone(&self.port),
             notes: RefCell::default(),
             login: ConnectionLogin::default(),
-            pinned: Rc::default(),
+            pinned: Pinned::default(),
             visit: None,
         }
     }

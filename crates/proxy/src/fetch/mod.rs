@@ -29,8 +29,8 @@ pub(crate) use login::announce;
 pub(crate) use origin::{
     Answer, Exchange, OriginBody, Piece, Sending, Switched, UploadError, Wire,
 };
+pub(crate) use pin::Pinned;
 use pin::Resting;
-pub(crate) use pin::{Bond, Pinned};
 use request::Wish;
 
 /// What a hop gave.
@@ -262,7 +262,7 @@ impl<'c> Job<'_, 'c> {
                     }
                     match bond {
                         Some(bond) if may_pin => {
-                            body.keep_for(&self.received.connection.pinned, bond);
+                            body.keep_at(self.received.connection.pinned.place(bond));
                         }
                         Some(_) => body.keep_from_others(),
                         None => {}

@@ -23,7 +23,7 @@ use wire::http1::{
 
 use crate::context::{Context, OpenHop};
 use crate::failure::{Failure, FailureKind, Retry};
-use crate::fetch::{Bond, Pinned};
+use crate::fetch::pin::Place;
 use crate::hops::Pool;
 use crate::input::{Input, READ_BYTES, READ_LARGE_BYTES};
 use crate::recycle::Recycle;
@@ -280,7 +280,7 @@ enum Then {
     Close,
     Pool(Rc<Pool>),
     /// It stays the client's.
-    Pin(Rc<Pinned>, Bond),
+    Pin(Place),
 }
 
 /// A response's content as it arrives. At its end the connection goes back to the pool; dropped
@@ -341,10 +341,10 @@ impl OriginBody<'_> {
 
     /// The connection stays the client's, if it can be used again. What came over it isn't stored: the end of the
     /// response must be there before the client's next request.
-    pub(crate) fn keep_for(&mut self, pin: &Rc<Pinned>, bond: Bond) {
+    pub(super) fn keep_at(&mut self, place: Place) {
         self.proxy_only = true;
         if let Then::Pool(_) = self.then {
-            self.then = Then::Pin(Rc::clone(pin), bond);
+            self.then = Then::Pin(place);
         }
     }
 
@@ -456,7 +456,7 @@ impl OriginBody<'_> {
             match std::mem::replace(&mut self.then, Then::Close) {
                 Then::Close => {}
                 Then::Pool(pool) => pool.put(wire.open.permit.with(stream)),
-                Then::Pin(pin, bond) => pin.keep(stream, wire.open, bond),
+                Then::Pin(place) => place.keep(stream, wire.open),
             }
         }
     }

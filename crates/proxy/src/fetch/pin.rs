@@ -6,8 +6,9 @@
 //! | in use | an exchange | the end of the response: rests; an end that is no message boundary: closed |
 //! | rests | the client's connection, as its [`Pinned`] | the same user's next request for that origin: in use; another: closed |
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::net::IpAddr;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use net::stream::{Idle, Stream};
@@ -19,9 +20,18 @@ use crate::flow::Received;
 use crate::hops::{Hop, Peer};
 use crate::record::Hierarchy;
 
-/// What a client's connection has at rest.
+/// What a client's connection has at rest. Who never logs in to a hop has no place for it.
 #[derive(Debug, Default)]
-pub(crate) struct Pinned(RefCell<Option<Box<Resting>>>);
+pub(crate) struct Pinned(OnceCell<Rc<Slot>>);
+
+type Slot = RefCell<Option<Box<Resting>>>;
+
+/// Where a connection in use will rest, and what it is for then.
+#[derive(Debug)]
+pub(crate) struct Place {
+    slot: Rc<Slot>,
+    bond: Bond,
+}
 
 /// A connection at rest.
 #[derive(Debug)]
@@ -33,7 +43,7 @@ pub(super) struct Resting {
 
 /// What such a connection may be used for.
 #[derive(Clone, Debug)]
-pub(crate) struct Bond {
+pub(super) struct Bond {
     owner: Owner,
     peer: Option<Arc<Peer>>,
     login: Login,
@@ -111,11 +121,20 @@ impl Bond {
     }
 }
 
+impl Place {
+    /// Keeps the connection for the client's next request.
+    pub(super) fn keep(self, stream: Stream, open: OpenHop) {
+        let bond = self.bond;
+        let resting = Resting { stream, open, bond };
+        self.slot.replace(Some(Box::new(resting)));
+    }
+}
+
 impl Pinned {
-    /// Keeps a connection for the client's next request.
-    pub(super) fn keep(&self, stream: Stream, open: OpenHop, bond: Bond) {
-        self.0
-            .replace(Some(Box::new(Resting { stream, open, bond })));
+    /// For a connection in use.
+    pub(super) fn place(&self, bond: Bond) -> Place {
+        let slot = Rc::clone(self.0.get_or_init(Rc::default));
+        Place { slot, bond }
     }
 
     /// The connection for a request, where it is the same user's for the same target, one of these hops may be asked,
@@ -125,7 +144,7 @@ impl Pinned {
         received: &Received<'_>,
         hops: &[Hop],
     ) -> Option<(Hop, Box<Resting>)> {
-        let resting = self.0.take()?;
+        let resting = self.0.get()?.take()?;
         if !resting.bond.allows(received) || resting.stream.idle_state() != Idle::Quiet {
             return None;
         }

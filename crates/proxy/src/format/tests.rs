@@ -11,6 +11,7 @@ use wire::target::{Target, UriWhitespace};
 
 use super::*;
 use crate::access::ConnectionLogin;
+use crate::fetch::Pinned;
 use crate::flow::{Connection, Received};
 use crate::log::LogFacts;
 use crate::plan::{PortMode, PortPlan};
@@ -65,7 +66,7 @@ impl Case {
                 port: Rc::new(port),
                 notes: RefCell::default(),
                 login: ConnectionLogin::default(),
-                pinned: Rc::default(),
+                pinned: Pinned::default(),
                 visit: None,
             },
             head,
