@@ -30,6 +30,10 @@ pub(crate) const TEST: &[Need] = &[
     need("squid", "squid"),
     need("openssl", "openssl"),
     need("squidGuard", "squidguard"),
+    need("slapd", "slapd"),
+    need("krb5kdc", "krb5-kdc"),
+    need("kadmin.local", "krb5-admin-server"),
+    need("kinit", "krb5-user"),
     need(
         "/usr/share/squid-langpack/de/ERR_ACCESS_DENIED",
         "squid-langpack",

@@ -17,7 +17,7 @@ use crate::access::ConnectionLogin;
 use crate::cache::Parts;
 pub use crate::cache::stored::StoredResponse;
 use crate::clients::Visit;
-use crate::fetch::OriginBody;
+use crate::fetch::{OriginBody, Pinned};
 use crate::plan::PortPlan;
 
 /// A stored response, complete or still arriving.
@@ -40,6 +40,8 @@ pub(crate) struct Connection {
     pub(crate) notes: RefCell<Option<Notes>>,
     /// Whose it is, where a connection logs in.
     pub(crate) login: ConnectionLogin,
+    /// The connection to a hop that is its own.
+    pub(crate) pinned: Pinned,
     /// Its place among its client's connections (`client_db`).
     pub(crate) visit: Option<Visit>,
 }
@@ -61,6 +63,7 @@ impl Connection {
             port: Rc::clone(&self.port),
             notes: RefCell::default(),
             login: ConnectionLogin::default(),
+            pinned: Pinned::default(),
             visit: None,
         }
     }

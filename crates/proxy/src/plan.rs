@@ -81,6 +81,8 @@ pub struct Plan {
 pub(crate) struct PortPlan {
     pub(crate) name: String,
     pub(crate) mode: PortMode,
+    /// Logins of connections to origins are passed on (`connection-auth`).
+    pub(crate) connection_auth: bool,
 }
 
 /// What a port takes its clients for.
@@ -121,6 +123,7 @@ impl PortPlan {
         Self {
             name: port.name.clone(),
             mode,
+            connection_auth: port.connection_auth,
         }
     }
 

@@ -18,6 +18,7 @@ use crate::listen::client::{ClientIn, ClientOut};
 use crate::listen::write::{ReplyTo, Sent, send};
 use crate::log::{INVALID_REQUEST, LogFacts, METHOD_NOT_ALLOWED, REQUEST_TOO_LARGE};
 use crate::record::{Marks, Record, ResultTag};
+use crate::tunnel::Opened;
 use crate::{access, adapt, cache, reply, tunnel};
 
 /// Serves a request: from the head that `listen` read to the last byte of the reply, the log line
@@ -124,8 +125,12 @@ async fn respond<'c>(
         return Ok(Outcome::Reply(cache::purge(cx, received, record)));
     }
     if received.head.method == Method::CONNECT {
-        Box::pin(tunnel::connect(cx, &admitted, input, output, record)).await?;
-        return Ok(Outcome::Tunnelled);
+        let opened = Box::pin(tunnel::connect(cx, &admitted, input, output, record)).await?;
+        let Opened::Asked(head, body) = opened else {
+            return Ok(Outcome::Tunnelled);
+        };
+        let response = cache::pass(cx, received, head, body);
+        return reply::prepare(cx, received, response, record).map(Outcome::Reply);
     }
     if cx.may_upgrade(received) {
         return Box::pin(upgrade(cx, &admitted, input, output, record)).await;

@@ -2,6 +2,7 @@
 //! Made with the request, empty and without cost until something is learnt; each fact is learnt once.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ struct Facts {
     user_addresses: Cell<Option<u32>>,
     client_mac: Cell<Option<Option<[u8; 6]>>>,
     store_id: OnceCell<Box<[u8]>>,
+    external_login: RefCell<ExternalLogin>,
     notes: RefCell<Notes>,
     client_notes: RefCell<Option<Notes>>,
     /// Indices of the ACLs that have annotated.
@@ -39,6 +41,22 @@ struct TargetFacts {
     externals: RefCell<SmallVec<[Asked; 4]>>,
     /// Of the target that took this one's place.
     next: OnceCell<Box<Self>>,
+}
+
+/// The login that external ACLs named, for peers.
+#[derive(Clone, Default)]
+pub struct ExternalLogin {
+    /// `user=`
+    pub user: Option<Arc<str>>,
+    /// `password=`, as the helper said it. No log and no other helper gets it.
+    pub password: Option<Arc<[u8]>>,
+}
+
+impl fmt::Debug for ExternalLogin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("ExternalLogin");
+        shown.field("user", &self.user).finish_non_exhaustive()
+    }
 }
 
 impl Facts {
@@ -183,6 +201,23 @@ impl Learnt {
     pub fn fail_external(&self, acl: u32) {
         let mut externals = self.facts().target().externals.borrow_mut();
         externals.push((acl, None));
+    }
+
+    /// The login that external ACLs named.
+    pub fn external_login(&self) -> ExternalLogin {
+        let login = self.0.get().map(|facts| facts.external_login.borrow());
+        login.map_or_else(ExternalLogin::default, |login| login.clone())
+    }
+
+    /// Notes what a helper said of it; what it didn't name stays.
+    pub fn learn_external_login(&self, said: &ExternalLogin) {
+        let mut login = self.facts().external_login.borrow_mut();
+        if let Some(user) = &said.user {
+            login.user = Some(Arc::clone(user));
+        }
+        if let Some(password) = &said.password {
+            login.password = Some(Arc::clone(password));
+        }
     }
 
     /// The request is for another target from now on: what was learnt of the old one, and by external ACLs that may

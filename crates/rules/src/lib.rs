@@ -21,7 +21,7 @@ mod upgrade;
 pub use access::{AccessList, Answer, Rule};
 pub use acl::Environment;
 pub use facts::{Facts, HopFacts, Question, ReplyFacts};
-pub use learnt::{Learnt, Notes};
+pub use learnt::{ExternalLogin, Learnt, Notes};
 pub use lists::List;
 pub use marks::{MarkRules, Marks};
 pub use plan::Rules;

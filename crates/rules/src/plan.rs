@@ -25,6 +25,7 @@ pub struct Rules {
     reply_body_max: Box<[Pick<Option<u64>>]>,
     outgoing: Box<[Pick<IpAddr>]>,
     notes: Box<[Pick<usize>]>,
+    auth_schemes: Box<[Pick<usize>]>,
     upgrade: UpgradeRules,
     /// What packets carry.
     pub marks: MarkRules,
@@ -64,6 +65,9 @@ impl Rules {
         let notes = config.note.iter().zip(0..);
         let notes = notes.map(|(line, number)| (&*line.acls, &line.place, number));
         let notes = Pick::compile_all("note", notes, &acls, &mut problems);
+        let offers = config.auth_schemes.iter().zip(0..);
+        let offers = offers.map(|(line, number)| (&*line.acls, &line.place, number));
+        let auth_schemes = Pick::compile_all("auth_schemes", offers, &acls, &mut problems);
         let request_fields = HeaderRules::compile_request(config, &acls, &mut problems);
         let reply_fields = HeaderRules::compile_reply(config, &acls, &mut problems);
         let upgrade =
@@ -82,6 +86,7 @@ impl Rules {
             reply_body_max,
             outgoing,
             notes,
+            auth_schemes,
             upgrade,
             marks,
             request_fields,
@@ -145,6 +150,13 @@ impl Rules {
         let picks = self.notes.iter();
         let applying = picks.filter(move |pick| pick.applies(&self.acls, facts));
         applying.map(|pick| pick.value)
+    }
+
+    /// The `auth_schemes` line that applies, by its index in `Config::auth_schemes`.
+    pub fn auth_schemes(&self, facts: &Facts<'_>) -> Option<usize> {
+        let mut picks = self.auth_schemes.iter();
+        let found = picks.find(|pick| pick.applies(&self.acls, facts));
+        found.map(|pick| pick.value)
     }
 
     /// May the connection be switched to what the request's Upgrade offers?

@@ -1,7 +1,7 @@
 //! Directives: who may do what.
 
 use super::{Area, Kind, Row, acl, checked, done, not_yet, row, rules, set, since};
-use crate::readers::{external, lists};
+use crate::readers::{auth, external, lists};
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
@@ -23,5 +23,5 @@ pub(super) const ROWS: &[Row] = &[
     row("miss_access", &[], Kind::AccessList, ["allow/deny acl..", "allow all"], since("2.5"), "who may cause misses to be fetched (sibling protection)", rules!(miss_access)),
     row("reply_body_max_size", &[], Kind::Lines(&[Kind::SizeOrNone, Kind::Acls]), ["SIZE [acl..]", "no limit"], since("2.5"), "largest reply body; 2.5 form was \"SIZE allow/deny acl..\"", checked(done(lists::reply_body_max_size), not_yet(Area::AccessControl))),
     row("on_unsupported_protocol", &[], Kind::Lines(&[Kind::OneOf(&["tunnel", "respond"]), Kind::Acls]), ["tunnel/respond acl..", "respond"], since("4"), "what to do with non-HTTP bytes on intercepted or bumped connections", not_yet(Area::Interception)),
-    row("auth_schemes", &[], Kind::Lines(&[Kind::Quoted, Kind::Acls]), ["schemes [acl..]", "all, config order"], since("5"), "choose which schemes are offered", not_yet(Area::Authentication)),
+    row("auth_schemes", &[], Kind::Lines(&[Kind::Quoted, Kind::Acls]), ["schemes [acl..]", "all, config order"], since("5"), "choose which schemes are offered", done(auth::auth_schemes)),
 ];

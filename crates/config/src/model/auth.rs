@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::access::AclRef;
 use super::helper::Pool;
 use crate::problem::Place;
 
@@ -21,6 +22,17 @@ pub struct AuthScheme {
     /// Names and passwords that aren't UTF-8 are taken for ISO 8859-1, and helpers get UTF-8.
     pub utf8: bool,
     /// The line that names the program, or the first.
+    pub place: Place,
+}
+
+/// An `auth_schemes` line: which schemes are offered, in which order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthOffer {
+    /// Names as written; `ALL` stands for all of them.
+    pub schemes: Vec<String>,
+    /// All must match; none means: always.
+    pub acls: Vec<AclRef>,
+    /// Where it is written.
     pub place: Place,
 }
 

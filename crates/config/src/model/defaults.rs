@@ -65,6 +65,7 @@ impl Default for Config {
             deny_info: Vec::new(),
             http_upgrade_request_protocols: Vec::new(),
             auth_param: Vec::new(),
+            auth_schemes: Vec::new(),
             authenticate_ttl: minutes(60),
             authenticate_ip_ttl: Duration::from_secs(1),
             url_rewrite_program: None,

@@ -1,5 +1,7 @@
 //! Pools of helper programs.
 
+use std::time::Duration;
+
 /// `url_rewrite_children` and the like: how many helpers there are, and how they are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
@@ -15,6 +17,8 @@ pub struct Pool {
     pub queue_size: Option<u32>,
     /// What happens when the queue stays full.
     pub overload: Overload,
+    /// A helper that a client has begun to log in with goes to others after this silence.
+    pub reservation: Duration,
 }
 
 /// `on-persistent-overload=`
@@ -35,6 +39,7 @@ impl Default for Pool {
             concurrency: 0,
             queue_size: None,
             overload: Overload::Die,
+            reservation: Duration::from_secs(64),
         }
     }
 }

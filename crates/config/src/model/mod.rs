@@ -27,7 +27,7 @@ use access::{
     AccessRule, AclLine, HeaderAccess, HeaderAdd, HeaderReplace, OutgoingAddress, SizeRule,
     UpgradeRule,
 };
-use auth::AuthScheme;
+use auth::{AuthOffer, AuthScheme};
 use cache::{CacheDir, RefreshPattern, Replacement};
 use delay::{DelayPool, Limit, ResponsePool};
 use deny_info::DenyInfo;
@@ -146,6 +146,8 @@ pub struct Config {
     // Logins.
     /// `auth_param` lines, by scheme, in the order of first mention.
     pub auth_param: Vec<AuthScheme>,
+    /// `auth_schemes`
+    pub auth_schemes: Vec<AuthOffer>,
     /// A user who isn't seen for so long logs in anew.
     pub authenticate_ttl: Duration,
     /// An address belongs to a user for so long after the last request (`max_user_ip`).

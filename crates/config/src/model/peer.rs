@@ -129,11 +129,13 @@ pub enum PeerLogin {
     None,
     /// `user:password`, sent as Basic.
     Basic(String),
-    /// `PASS`: the user's Basic credentials, as checked by us or as received.
+    /// `PASS`: the credentials as received, else those that an external ACL named.
     Pass,
+    /// `PROXYPASS`: as `PASS`; and a web server gets what the user logged in to us with.
+    ProxyPass,
     /// `PASSTHRU`: both fields as received.
     PassThru,
-    /// `*:password`: the user's name with this password.
+    /// `*…`: the user's name, with this behind it: `:password`, or `@here:password`.
     UserWith(String),
     /// `NEGOTIATE[:principal]`.
     Negotiate(Option<String>),

@@ -1,6 +1,6 @@
 //! `auth_param`: a parameter of a scheme per line.
 
-use crate::model::auth::{AuthScheme, Scheme};
+use crate::model::auth::{AuthOffer, AuthScheme, Scheme};
 use crate::read::Draft;
 use crate::text::line::{Line, Outcome};
 
@@ -45,6 +45,30 @@ pub(crate) fn auth_param(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
         let message = format!("Unrecognised {name} auth scheme parameter '{parameter}'");
         line.note_error(message, "The line is ignored.");
     }
+    Ok(())
+}
+
+/// `SCHEME,SCHEME… [acl…]`: which schemes they are is known at the end of the file.
+pub(crate) fn auth_schemes(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    let Some(word) = line.quoted_word() else {
+        return Err(line.fatal("missing authentication schemes"));
+    };
+    let names = word.text.split(',').map(str::trim);
+    let schemes: Vec<String> = names
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect();
+    if schemes.is_empty() {
+        return Err(line.fatal("missing authentication schemes"));
+    }
+    let acls = draft.acls.refs(line)?;
+    let place = line.place.clone();
+    let offer = AuthOffer {
+        schemes,
+        acls,
+        place,
+    };
+    draft.config.auth_schemes.push(offer);
     Ok(())
 }
 
@@ -186,8 +210,20 @@ mod tests {
     }
 
     #[test]
+    fn offers_are_lists_of_names_that_acls_may_choose() {
+        let text = "auth_schemes basic,ntlm localhost\nauth_schemes \"ALL, basic,\" !localhost all";
+        let offers = config(text).auth_schemes;
+        assert_eq!(offers[0].schemes, ["basic", "ntlm"]);
+        assert_eq!(offers[1].schemes, ["ALL", "basic"]);
+        let acls = offers[1].acls.iter().map(|acl| (&*acl.name, acl.negated));
+        assert!(acls.eq([("localhost", true), ("all", false)]));
+    }
+
+    #[test]
     fn what_squid_refuses_is_refused() {
         for text in [
+            "auth_schemes",
+            "auth_schemes ,",
             "auth_param",
             "auth_param basic",
             "auth_param other program /x",

@@ -215,12 +215,13 @@ fn valued(peer: &mut Peer, key: &str, value: &str, option: &str) -> Result<(), B
 fn login(value: &str) -> PeerLogin {
     match value {
         "PASS" => PeerLogin::Pass,
+        "PROXYPASS" => PeerLogin::ProxyPass,
         "PASSTHRU" => PeerLogin::PassThru,
         "NEGOTIATE" => PeerLogin::Negotiate(None),
-        _ => match value.split_once(':') {
-            Some(("NEGOTIATE", principal)) => PeerLogin::Negotiate(Some(principal.to_owned())),
-            Some(("*", password)) => PeerLogin::UserWith(password.to_owned()),
-            _ => PeerLogin::Basic(value.to_owned()),
+        _ => match (value.strip_prefix("NEGOTIATE:"), value.strip_prefix('*')) {
+            (Some(principal), _) => PeerLogin::Negotiate(Some(principal.to_owned())),
+            (None, Some(behind)) => PeerLogin::UserWith(behind.to_owned()),
+            (None, None) => PeerLogin::Basic(value.to_owned()),
         },
     }
 }
@@ -261,23 +262,16 @@ fn warn(draft: &mut Draft, line: &mut Line<'_>, peer: &Peer) {
         let meaning = "Such parents take turns by weight, whatever their round-trip times.";
         draft.not_yet(line, "cache_peer weighted-round-robin", meaning);
     }
-    let login = match options.login {
-        PeerLogin::Negotiate(_) => Some("cache_peer login=NEGOTIATE"),
-        PeerLogin::None
-        | PeerLogin::Basic(_)
-        | PeerLogin::UserWith(_)
-        | PeerLogin::Pass
-        | PeerLogin::PassThru => None,
-    };
-    if let Some(what) = login {
-        let meaning = "It belongs to authentication; the peer gets no login from us.";
-        draft.not_yet(line, what, meaning);
+    if let PeerLogin::Negotiate(_) = options.login {
+        let message = "cache_peer login=NEGOTIATE: we can't log in by Kerberos ourselves";
+        let hint = "The peer gets no login. Let it take login=user:password, or let clients log in to it by \
+                    login=PASSTHRU.";
+        line.note_error(message, hint);
     }
     let ignored = [
         ("allow-miss", options.allow_miss),
         ("standby=", options.standby > 0),
         ("front-end-https", options.front_end_https.is_some()),
-        ("connection-auth=", options.connection_auth.is_some()),
     ];
     for (name, _) in ignored.iter().filter(|(_, set)| *set) {
         let what = format!("cache_peer {name}");

@@ -1,5 +1,7 @@
 //! The size of a pool of helpers, in one line or, as older Squids have it, in two.
 
+use std::time::Duration;
+
 use crate::model::helper::{Overload, Pool};
 use crate::read::Draft;
 use crate::text::line::{Line, Outcome};
@@ -34,8 +36,8 @@ impl Pool {
         while let Some(word) = line.word() {
             if self.option(&word).is_none() {
                 let problem = line.fatal(format!("'{word}' is no option of a pool"));
-                let hint = "Options are startup=, idle=, concurrency=, queue-size= and \
-                            on-persistent-overload=.";
+                let hint = "Options are startup=, idle=, concurrency=, queue-size=, \
+                            on-persistent-overload= and reservation-timeout=.";
                 return Err(Box::new(problem.hint(hint)));
             }
         }
@@ -53,8 +55,7 @@ impl Pool {
             "queue-size" => self.queue_size = Some(number()?),
             "on-persistent-overload" if value == "die" => self.overload = Overload::Die,
             "on-persistent-overload" if value == "ERR" => self.overload = Overload::Err,
-            // For helpers that remember their client; these do not.
-            "reservation-timeout" => {}
+            "reservation-timeout" => self.reservation = Duration::from_secs(value.parse().ok()?),
             _ => return None,
         }
         Some(())
@@ -73,7 +74,8 @@ mod tests {
     #[test]
     fn a_pool_has_a_size_and_options() {
         let whole = pool(
-            "url_rewrite_children 5 startup=1 idle=2 concurrency=3 queue-size=4 on-persistent-overload=ERR",
+            "url_rewrite_children 5 startup=1 idle=2 concurrency=3 queue-size=4 on-persistent-overload=ERR \
+             reservation-timeout=7",
         );
         let expected = Pool {
             children: 5,
@@ -82,6 +84,7 @@ mod tests {
             concurrency: 3,
             queue_size: Some(4),
             overload: Overload::Err,
+            reservation: Duration::from_secs(7),
         };
         assert_eq!(whole, expected);
         assert_eq!(pool("redirect_children 5").children, 5);

@@ -247,11 +247,6 @@ impl PortDraft {
                 "Date and Expires of replies stay as they are.",
             ),
             (
-                "connection-auth=off",
-                !self.port.connection_auth,
-                "Authentication passes as it comes.",
-            ),
-            (
                 "disable-pmtu-discovery=always",
                 self.port.pmtu_discovery == PmtuDiscovery::Off,
                 "The system decides.",

@@ -13,7 +13,7 @@ use hashbrown::HashMap;
 use net::clock::Clock;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use rules::{Learnt, Notes, Question};
+use rules::{ExternalLogin, Learnt, Notes, Question};
 use tokio::sync::watch;
 use wire::helper::{Answer, Verdict};
 
@@ -22,16 +22,13 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::flow::Received;
 use crate::format::{AclCall, Format, Scene, dialect};
-use crate::helpers::{Children, Failed, Helpers, Kind, Options, Overload, Pool};
+use crate::helpers::{Failed, Helpers, Kind, Options, Pool};
 
 /// An answer of usual size with its question, in bytes; a larger one takes the place of several.
 const ANSWER_BYTES_USUAL: usize = 512;
 
-/// A reserved child isn't given away for so long; external ACLs reserve none.
-const RESERVATION: Duration = Duration::from_secs(64);
-
-/// Names of pairs that are no annotations: a password belongs in no log.
-const SECRET: &str = "password";
+/// The pair that is no annotation: a password belongs in no log.
+const SECRET: &[u8] = b"password";
 
 /// All classes of a configuration.
 #[derive(Debug, Default)]
@@ -61,6 +58,7 @@ struct Answers {
 struct Known {
     matches: bool,
     notes: Box<[(Box<str>, Box<str>)]>,
+    login: ExternalLogin,
     /// When: monotonic clock, nanoseconds.
     at_ns: u64,
 }
@@ -161,22 +159,14 @@ impl fmt::Debug for Class {
 }
 
 fn options(config: &ExternalAclType) -> Options {
-    let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    let pool = config::helper::Pool {
+        // Squid has no other for these.
+        overload: config::helper::Overload::Err,
+        ..config.pool
+    };
     Options {
-        kind: Kind::ExternalAcl,
         name: config.name.clone(),
-        command: config.command.iter().map(Into::into).collect(),
-        children: Children {
-            max: count(config.pool.children),
-            startup: count(config.pool.startup),
-            idle: count(config.pool.idle),
-            concurrency: count(config.pool.concurrency),
-            queue: config.pool.queue_size.map(count),
-            // Squid has no other for these.
-            overload: Overload::Refuse,
-        },
-        timeout: None,
-        reservation: RESERVATION,
+        ..Options::new(Kind::ExternalAcl, &config.command, &pool)
     }
 }
 
@@ -230,6 +220,9 @@ async fn find_out(cx: &Context, received: &Received<'_>, acl: u32) -> Option<Arc
 
 /// What the helper says beside yes or no becomes annotations. The first tag stays, as in Squid.
 fn annotate(learnt: &Learnt, known: &Known) {
+    if known.login.user.is_some() || known.login.password.is_some() {
+        learnt.learn_external_login(&known.login);
+    }
     if known.notes.is_empty() {
         return;
     }
@@ -393,16 +386,18 @@ impl Known {
             // It could not find out.
             Verdict::Bh | Verdict::Tt => return Err(Failed::Garbage),
         };
-        let pairs = answer
-            .pairs
-            .iter()
-            .filter(|pair| pair.key != SECRET.as_bytes());
+        let pairs = answer.pairs.iter().filter(|pair| pair.key != SECRET);
+        let said = |key| answer.get(key).filter(|value| !value.is_empty());
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into();
         Ok(Arc::new(Self {
             matches,
             notes: pairs
                 .map(|pair| (text(&pair.key), text(&pair.value)))
                 .collect(),
+            login: ExternalLogin {
+                user: said("user").map(|user| String::from_utf8_lossy(user).into()),
+                password: said("password").map(Into::into),
+            },
             at_ns: clock.now().mono_ns,
         }))
     }
@@ -422,6 +417,7 @@ mod tests {
         Arc::new(Known {
             matches,
             notes: Box::default(),
+            login: ExternalLogin::default(),
             at_ns,
         })
     }
@@ -490,6 +486,10 @@ mod tests {
         annotate(&learnt, &Known::new(&conn, Clock::new()).unwrap());
         let client = learnt.client_notes().unwrap();
         assert_eq!(client.last("clt_conn_tag"), Some("c"));
+        let login = learnt.external_login();
+        assert_eq!(login.user.as_deref(), Some("b"));
+        assert_eq!(login.password.as_deref(), Some(&b"secret"[..]));
+        assert!(!format!("{login:?}").contains("secret"));
         let expected = "tag=first group=x k_=1 user=b group=y";
         assert_eq!(notes.as_deref(), Some(expected));
     }

@@ -11,7 +11,7 @@ use std::cell::OnceCell;
 
 use http::Method;
 use wire::field::FieldId;
-use wire::http1::{ResponseHead, reason_phrase};
+use wire::http1::{ProxyAuth, ResponseHead, reason_phrase};
 use wire::target::{BadTarget, Target};
 
 use crate::access;
@@ -129,7 +129,7 @@ pub(crate) fn redirected<'c>(cx: &Context, to: &Redirect, record: &mut Record) -
     head.fields
         .push_id(FieldId::Server, lines.software.as_bytes());
     head.fields.push_id(FieldId::Location, &to.location);
-    crate::reply::clean(cx, &mut head, None);
+    crate::reply::clean(cx, &mut head, ProxyAuth::Drop);
     let via = lines.via(wire::http1::Version::H11);
     if !via.is_empty() {
         head.fields.push_id(FieldId::Via, via);

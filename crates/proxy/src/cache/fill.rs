@@ -14,7 +14,7 @@ use rules::caching::validate::{agrees, confirms};
 use stats::Counter;
 use store::{Filler, Keep, KeyRef, Slot};
 use wire::field::FieldId;
-use wire::http1::{ResponseHead, kept_coding};
+use wire::http1::{ProxyAuth, ResponseHead, kept_coding};
 
 use crate::cache::stored::{self, StoredResponse, exchange};
 use crate::cache::{self, answer, may_serve_stale, part, pass};
@@ -59,7 +59,7 @@ pub(crate) fn store<'c>(
         return part::store(cx, received, slot, head, body);
     }
     let version = head.version;
-    clean(cx, &mut head, None);
+    clean(cx, &mut head, ProxyAuth::Drop);
     let judged = cx
         .plan
         .rules
@@ -172,7 +172,7 @@ fn check_by_head(cx: &Context, received: &Received<'_>, head: &mut ResponseHead)
         cx.store.remove_object(&old);
         return;
     }
-    clean(cx, head, None);
+    clean(cx, head, ProxyAuth::Drop);
     let meta = old.meta.updated(cx, received, head);
     cx.store.update(&old, meta);
 }
@@ -187,7 +187,7 @@ fn update<'c>(
     record: &mut Record,
 ) -> Response<'c> {
     body.finish_whole(0);
-    clean(cx, head, None);
+    clean(cx, head, ProxyAuth::Drop);
     record.tag(ResultTag::RefreshUnmodified);
     let meta = old.meta.updated(cx, received, head);
     let object = cx.store.update(old, meta);

@@ -20,7 +20,7 @@ use rules::caching::validate::{confirms, make_conditional};
 use stats::Counter;
 use store::{KeyRef, Waited, Waiting};
 use wire::field::{FieldId, Fields};
-use wire::http1::{ResponseHead, kept_coding};
+use wire::http1::{ProxyAuth, ResponseHead, kept_coding};
 use wire::target::Scheme;
 use wire::value::range::{self, ByteRange};
 
@@ -181,7 +181,7 @@ pub(crate) fn purge<'c>(
     } else {
         404
     }));
-    clean(cx, &mut head, None);
+    clean(cx, &mut head, ProxyAuth::Drop);
     Response {
         head: Head::Built(head),
         content: Content::Empty,
@@ -302,7 +302,7 @@ pub(crate) fn pass<'c>(
     }
     let version = head.version;
     let coding = kept_coding(&head.fields).map(<[u8]>::to_vec);
-    clean(cx, &mut head, None);
+    clean(cx, &mut head, body.proxy_auth);
     if let Some(coding) = coding {
         head.fields.push_id(FieldId::TransferEncoding, &coding);
     }

@@ -5,6 +5,7 @@ mod connect;
 mod guard;
 mod login;
 mod origin;
+mod pin;
 mod request;
 mod upload;
 
@@ -22,13 +23,17 @@ use crate::failure::{Failure, FailureKind, Retry, Side};
 use crate::flow::{Admitted, Received};
 use crate::hops::{Hop, Peer};
 use crate::listen::client::{ClientIn, ClientOut};
-use crate::record::{Hierarchy, Record};
+use crate::record::{Hierarchy, HopName, Record};
 
 pub(crate) use connect::{Link, connect};
 pub(crate) use guard::Guard;
+pub(crate) use login::announce;
 pub(crate) use origin::{
     Answer, Exchange, OriginBody, Piece, Sending, Switched, UploadError, Wire,
 };
+pub(crate) use pin::Pinned;
+use pin::Resting;
+use request::Wish;
 
 /// What a hop gave.
 #[derive(Debug)]
@@ -44,6 +49,15 @@ pub(crate) enum Fetched<'c> {
 pub(crate) struct Upgraded {
     pub(crate) head: Box<ResponseHead>,
     pub(crate) switched: Switched,
+}
+
+/// Where the connection to a hop comes from.
+enum Source {
+    /// An idle one of the pool, or a new one.
+    Any,
+    New,
+    /// The client's own.
+    Pin(Box<Resting>),
 }
 
 /// What all tries of one request have in common.
@@ -76,7 +90,7 @@ impl Order<'_> {
     }
 }
 
-/// Sends a CONNECT to a parent proxy, over a connection of its own.
+/// Sends a CONNECT to a parent proxy, over a connection of its own, or the client's.
 ///
 /// # Errors
 ///
@@ -94,7 +108,12 @@ pub(crate) async fn send_to<'c>(
         order: Order::plain(),
         delay: cx.plan.delays.of_hop(cx, received),
     };
-    job.attempt(hop, true, &mut None, Some(output), record)
+    let pinned = &received.connection.pinned;
+    let (hop, source) = match pinned.take(received, std::slice::from_ref(hop)) {
+        Some((hop, own)) => (hop, Source::Pin(own)),
+        None => (hop.clone(), Source::New),
+    };
+    job.attempt(&hop, source, &mut None, Some(output), record)
         .await
 }
 
@@ -128,22 +147,33 @@ pub(crate) async fn send<'c>(
         order,
         delay: cx.plan.delays.of_hop(cx, received),
     };
-    let hops = cx.choose_hops(received).await?;
+    let mut hops = cx.choose_hops(received).await?;
     let give_up_ns = cx.clock.now().mono_ns
         + u64::try_from(cx.plan.timeouts.forward.as_nanos()).unwrap_or(u64::MAX / 2);
     let tries_max = cx.plan.config.forward_max_tries.max(1);
     let mut tries = 0;
     let mut last = None;
+    let pinned = &received.connection.pinned;
+    let mut own = None;
+    if let Some((hop, resting)) = pinned.take(received, &hops) {
+        hops.insert(0, hop);
+        own = Some(Source::Pin(resting));
+    }
     for hop in &hops {
-        let mut fresh_only = !may_reuse_for(received);
+        let mut fresh_only = own.is_some() || !may_reuse_for(received);
         loop {
             if tries >= tries_max || cx.clock.now().mono_ns > give_up_ns {
                 cx.cells.count(stats::Counter::LimitForwardTries);
                 return Err(last.unwrap_or_else(nowhere));
             }
             tries += 1;
+            let source = match own.take() {
+                Some(own) => own,
+                None if fresh_only => Source::New,
+                None => Source::Any,
+            };
             let failure = match job
-                .attempt(hop, fresh_only, &mut input, output.as_deref_mut(), record)
+                .attempt(hop, source, &mut input, output.as_deref_mut(), record)
                 .await
             {
                 Ok(fetched) => return Ok(fetched),
@@ -183,21 +213,35 @@ impl<'c> Job<'_, 'c> {
     async fn attempt(
         &self,
         hop: &Hop,
-        fresh_only: bool,
+        source: Source,
         input: &mut Option<&'c mut ClientIn>,
         mut output: Option<&mut ClientOut>,
         record: &mut Record,
     ) -> Result<Fetched<'c>, Failure> {
         let cx = self.cx;
-        let binds = login::binds(self.received, hop);
         let began = cx.clock.now();
-        let link = {
-            let fresh_only = fresh_only || binds;
-            let connecting = connect(cx, hop, Some(self.received), fresh_only, record);
-            self.unless_client_leaves(input, connecting).await?
+        let bond = login::bond(self.received, hop);
+        let (link, bond, is_pinned) = match source {
+            Source::Pin(resting) => {
+                let (link, before) = resting.wake();
+                record.went(hop.hierarchy, HopName::Ip(link.stream.peer_addr().ip()));
+                record.peer.clone_from(&hop.peer);
+                (link, Some(before.or_wider(bond)), true)
+            }
+            Source::Any | Source::New => {
+                let fresh_only = matches!(source, Source::New) || bond.is_some();
+                let connecting = connect(cx, hop, Some(self.received), fresh_only, record);
+                let link = self.unless_client_leaves(input, connecting).await?;
+                (link, bond, false)
+            }
+        };
+        let wish = match &bond {
+            _ if self.order.upgrade => Wish::Upgrade,
+            Some(_) => Wish::Keep,
+            None => Wish::Usual,
         };
         record.talk.connected(&link.stream, began);
-        let mut exchange = self.send_head(hop, link, input).await?;
+        let mut exchange = self.send_head(hop, link, wish, input).await?;
         let mut interims = 0;
         let method = self.received.head.method.clone();
         loop {
@@ -216,11 +260,19 @@ impl<'c> Job<'_, 'c> {
                     }
                     hop.worked();
                     record.talk.answered(head.status, cx.clock.now());
-                    login::drop_offers(&mut head.fields);
-                    if binds {
-                        body.keep_from_others();
+                    body.proxy_auth = hop.proxy_auth();
+                    body.proxy_only = hop.is_proxy_only() || login::is_about(hop, &head.fields);
+                    let may_pin = login::may_pin(self.received, hop, &head, is_pinned);
+                    if !may_pin {
+                        login::drop_offers(&mut head.fields);
                     }
-                    body.proxy_only = hop.is_proxy_only();
+                    match bond {
+                        Some(bond) if may_pin => {
+                            body.keep_at(self.received.connection.pinned.place(bond));
+                        }
+                        Some(_) => body.keep_from_others(),
+                        None => {}
+                    }
                     return Ok(Fetched::Response(head, body));
                 }
                 Answer::Switched(head, switched) => {
@@ -236,6 +288,7 @@ impl<'c> Job<'_, 'c> {
         &self,
         hop: &Hop,
         link: Link,
+        wish: Wish,
         input: &mut Option<&'c mut ClientIn>,
     ) -> Result<Exchange<'c>, Failure> {
         let cx = self.cx;
@@ -249,7 +302,7 @@ impl<'c> Job<'_, 'c> {
             self.received,
             hop,
             self.order.conditions.as_ref(),
-            self.order.upgrade,
+            wish,
             &mut fields.fields,
             &mut out,
         );

@@ -19,12 +19,14 @@ use net::deadline::Deadline;
 use net::half::{ReadHalf, WriteHalf, reunite};
 use wire::field::FieldId;
 use wire::http1::{
-    BodyDecoder, Framing, Parsed, ResponseHead, Step, may_reuse, parse_response, response_framing,
+    BodyDecoder, Framing, Parsed, ProxyAuth, ResponseHead, Step, may_reuse, parse_response,
+    response_framing,
 };
 
 use crate::context::{Context, OpenHop};
 use crate::delay::Delay;
 use crate::failure::{Failure, FailureKind, Retry};
+use crate::fetch::pin::Place;
 use crate::hops::Pool;
 use crate::input::{Input, READ_BYTES, READ_LARGE_BYTES};
 use crate::recycle::Recycle;
@@ -228,15 +230,20 @@ impl<'c> Exchange<'c> {
         }
         let body = OriginBody {
             decoder: BodyDecoder::new(framing, &cx.plan.reply_limits),
-            reusable: may_reuse(head.version, &head.fields)
+            then: if may_reuse(head.version, &head.fields)
                 && framing != Framing::UntilClose
-                && !promises_what_cannot_come(&head),
-            pool: Rc::clone(&cx.pool),
+                && !promises_what_cannot_come(&head)
+            {
+                Then::Pool(Rc::clone(&cx.pool))
+            } else {
+                Then::Close
+            },
             buffers: Rc::clone(&cx.buffers),
             ended: false,
             handed: 0,
             room: READ_BYTES,
             proxy_only: false,
+            proxy_auth: ProxyAuth::Drop,
             framing,
             wire: Some(self.wire),
             sending: self.sending,
@@ -307,6 +314,15 @@ pub(crate) enum Piece<'p> {
     End,
 }
 
+/// What becomes of the connection at the end of the response.
+#[derive(Debug)]
+enum Then {
+    Close,
+    Pool(Rc<Pool>),
+    /// It stays the client's.
+    Pin(Place),
+}
+
 /// A response's content as it arrives. At its end the connection goes back to the pool; dropped
 /// before, it is closed.
 #[derive(Debug)]
@@ -315,14 +331,15 @@ pub(crate) struct OriginBody<'c> {
     sending: Sending<'c>,
     decoder: BodyDecoder,
     framing: Framing,
-    pool: Rc<Pool>,
+    then: Then,
     buffers: Rc<Recycle<Vec<u8>>>,
-    reusable: bool,
     ended: bool,
     handed: usize,
     room: usize,
     /// Not to be stored, whatever it says (`proxy-only`).
     pub(crate) proxy_only: bool,
+    /// Is what its head says of logins to the hop for the client?
+    pub(crate) proxy_auth: ProxyAuth,
 }
 
 impl<'c> OriginBody<'c> {
@@ -345,13 +362,13 @@ impl<'c> OriginBody<'c> {
             sending,
             decoder: body.decoder,
             framing: body.framing,
-            pool: body.pool,
+            then: body.then,
             buffers: body.buffers,
-            reusable: body.reusable,
             ended: body.ended,
             handed: body.handed,
             room: body.room,
             proxy_only: body.proxy_only,
+            proxy_auth: body.proxy_auth,
         }))
     }
 }
@@ -359,7 +376,16 @@ impl<'c> OriginBody<'c> {
 impl OriginBody<'_> {
     /// The connection ends with this exchange: it is a user's.
     pub(crate) fn keep_from_others(&mut self) {
-        self.reusable = false;
+        self.then = Then::Close;
+    }
+
+    /// The connection stays the client's, if it can be used again. What came over it isn't stored: the end of the
+    /// response must be there before the client's next request.
+    pub(super) fn keep_at(&mut self, place: Place) {
+        self.proxy_only = true;
+        if let Then::Pool(_) = self.then {
+            self.then = Then::Pin(place);
+        }
     }
 
     /// Length, where the head said it.
@@ -455,7 +481,7 @@ impl OriginBody<'_> {
         Ok(Piece::Data(piece.unwrap_or_default()))
     }
 
-    /// The end of the response: the connection is pooled if nothing speaks against it.
+    /// The end of the response: the connection is kept if nothing speaks against it.
     fn finish(&mut self) {
         self.ended = true;
         let Some(wire) = self.wire.take() else {
@@ -464,10 +490,14 @@ impl OriginBody<'_> {
         let surplus = !wire.input.is_empty();
         let sending = std::mem::replace(&mut self.sending, Sending::Failed);
         self.buffers.give(wire.input.into_vec());
-        if let (true, false, Sending::Done(write)) = (self.reusable, surplus, sending)
+        if let (false, Sending::Done(write)) = (surplus, sending)
             && let Some(stream) = reunite(wire.read, write)
         {
-            self.pool.put(wire.open.permit.with(stream));
+            match std::mem::replace(&mut self.then, Then::Close) {
+                Then::Close => {}
+                Then::Pool(pool) => pool.put(wire.open.permit.with(stream)),
+                Then::Pin(place) => place.keep(stream, wire.open),
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use http::Method;
 use wire::field::{FieldId, Fields};
-use wire::http1::{Framing, ProxyAuth, check_sent_head, remove_hop_by_hop, write_request_head};
+use wire::http1::{Framing, check_sent_head, remove_hop_by_hop, write_request_head};
 use wire::target::Target;
 
 use rules::rewrite::{append_via, forward_client};
@@ -16,28 +16,31 @@ use crate::flow::Received;
 use crate::format::Scene;
 use crate::hops::Hop;
 
+/// What is asked of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// As `server_persistent_connections` says.
+    Usual,
+    /// To stay open: the client has logged in over it, or is about to.
+    Keep,
+    /// To switch protocols.
+    Upgrade,
+}
+
 /// Writes the head to `out`. `fields` is a scratch block.
 pub(crate) fn write_head(
     cx: &Context,
     received: &Received<'_>,
     hop: &Hop,
     conditions: Option<&Conditions>,
-    upgrade: bool,
+    wish: Wish,
     fields: &mut Fields,
     out: &mut Vec<u8>,
 ) {
     let head = received.head;
     let target = received.target;
     fields.clone_from(&head.fields);
-    let keep = hop.passes_proxy_authorization();
-    remove_hop_by_hop(
-        fields,
-        if keep {
-            ProxyAuth::Keep
-        } else {
-            ProxyAuth::Drop
-        },
-    );
+    remove_hop_by_hop(fields, hop.proxy_auth());
     let named = match received.asked {
         Some(asked) if !cx.plan.config.url_rewrite_host_header => asked,
         _ => target,
@@ -50,12 +53,12 @@ pub(crate) fn write_head(
     count_down(&head.method, fields);
     sign(cx, received, fields);
     frame(received.framing, &head.method, fields);
-    if upgrade {
+    if wish == Wish::Upgrade {
         if let Some(protocol) = head.fields.get(FieldId::Upgrade) {
             fields.set(FieldId::Upgrade, protocol);
             fields.set(FieldId::Connection, b"upgrade");
         }
-    } else if !cx.plan.config.server_persistent_connections {
+    } else if wish == Wish::Usual && !cx.plan.config.server_persistent_connections {
         fields.set(FieldId::Connection, b"close");
     }
     write_request_head(

@@ -11,6 +11,7 @@ use wire::target::{Target, UriWhitespace};
 
 use super::*;
 use crate::access::ConnectionLogin;
+use crate::fetch::Pinned;
 use crate::flow::{Connection, Received};
 use crate::log::LogFacts;
 use crate::plan::{PortMode, PortPlan};
@@ -33,6 +34,7 @@ impl Case {
         let port = PortPlan {
             name: "3128".to_owned(),
             mode: PortMode::Forward,
+            connection_auth: true,
         };
         let mut head = RequestHead::new();
         head.method = Method::GET;
@@ -64,6 +66,7 @@ impl Case {
                 port: Rc::new(port),
                 notes: RefCell::default(),
                 login: ConnectionLogin::default(),
+                pinned: Pinned::default(),
                 visit: None,
             },
             head,

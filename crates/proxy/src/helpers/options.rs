@@ -158,6 +158,29 @@ pub struct Options {
 }
 
 impl Options {
+    /// For a program and arguments, and a pool as a line describes it.
+    pub(crate) fn new(kind: Kind, command: &[String], pool: &config::helper::Pool) -> Self {
+        let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        Self {
+            kind,
+            name: String::new(),
+            command: command.iter().map(Into::into).collect(),
+            children: Children {
+                max: number(pool.children),
+                startup: number(pool.startup),
+                idle: number(pool.idle),
+                concurrency: number(pool.concurrency),
+                queue: pool.queue_size.map(number),
+                overload: match pool.overload {
+                    config::helper::Overload::Die => Overload::Die,
+                    config::helper::Overload::Err => Overload::Refuse,
+                },
+            },
+            timeout: None,
+            reservation: pool.reservation,
+        }
+    }
+
     /// Questions that a child may have at a time.
     pub(super) fn slots(&self) -> usize {
         match self.kind.is_stateful() {

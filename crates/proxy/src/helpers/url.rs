@@ -3,17 +3,14 @@
 
 use std::sync::Arc;
 
-use config::helper::{Overload as OnOverload, Pool as PoolSize};
+use config::helper::Pool as PoolSize;
 use config::rewrite::HelperProgram;
 use config::{Problem, Problems, Severity};
 use wire::helper::Answer;
 
-use super::{Children, Failed, Helpers, Kind, Options, Overload, Pool};
+use super::{Failed, Helpers, Kind, Options, Overload, Pool};
 use crate::flow::Received;
 use crate::format::{Dialect, Format, Scene};
-
-/// As Squid's: a pool of these reserves no child.
-const RESERVATION: std::time::Duration = std::time::Duration::from_secs(64);
 
 /// See the module.
 #[derive(Debug)]
@@ -57,12 +54,8 @@ impl UrlHelper {
         let extras = Format::compile(lines.extras, Dialect::Logformat)
             .map_err(|why| fatal(&format!("the helper's extras: {why}")))?;
         let options = Options {
-            kind: lines.kind,
-            name: String::new(),
-            command: program.command.iter().map(Into::into).collect(),
-            children: children(lines.children),
             timeout: lines.timeout,
-            reservation: RESERVATION,
+            ..Options::new(lines.kind, &program.command, lines.children)
         };
         let pool = helpers.pool(&options);
         let pool = pool.map_err(|error| fatal(&format!("cannot start helpers: {error}")))?;
@@ -115,19 +108,4 @@ pub(crate) fn note(received: &Received<'_>, answer: &Answer) {
             }
         }
     });
-}
-
-fn children(size: &PoolSize) -> Children {
-    let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-    Children {
-        max: number(size.children),
-        startup: number(size.startup),
-        idle: number(size.idle),
-        concurrency: number(size.concurrency),
-        queue: size.queue_size.map(number),
-        overload: match size.overload {
-            OnOverload::Die => Overload::Die,
-            OnOverload::Err => Overload::Refuse,
-        },
-    }
 }

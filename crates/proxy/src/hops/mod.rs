@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use config::peer::PeerLogin;
+use wire::http1::ProxyAuth;
 use wire::target::Target;
 
 use crate::failure::{Failure, FailureKind, Side};
@@ -53,11 +54,29 @@ impl Hop {
         forced.map_or(target.authority(), str::as_bytes)
     }
 
-    /// Do the client's proxy credentials go on to it (`login=PASS`, `PASSTHRU`)? An origin has no use
-    /// for them.
+    /// Do the client's proxy credentials go on to it (`login=PASS` and its like)? An origin has no use for them.
     pub(crate) fn passes_proxy_authorization(&self) -> bool {
+        self.is_proxy() && self.passes_logins()
+    }
+
+    /// Do the client's credentials for the origin go on to it? To an `originserver` a line has to say so.
+    pub(crate) fn passes_authorization(&self) -> bool {
+        self.peer.is_none() || self.is_proxy() || self.passes_logins()
+    }
+
+    /// The same for a message's fields, both ways.
+    pub(crate) fn proxy_auth(&self) -> ProxyAuth {
+        if self.passes_proxy_authorization() {
+            ProxyAuth::Keep
+        } else {
+            ProxyAuth::Drop
+        }
+    }
+
+    fn passes_logins(&self) -> bool {
         let login = self.peer.as_ref().map(|peer| &peer.config.options.login);
-        self.is_proxy() && matches!(login, Some(PeerLogin::Pass | PeerLogin::PassThru))
+        let passing = [PeerLogin::Pass, PeerLogin::ProxyPass, PeerLogin::PassThru];
+        login.is_some_and(|login| passing.contains(login))
     }
 
     /// The name for the log while no address is known.

@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use crate::access::ConnectionLogin;
 use crate::clients::Visit;
 use crate::context::Context;
+use crate::fetch::Pinned;
 use crate::flow::Connection;
 use crate::listen::http1::serve_connection;
 use crate::plan::{Plan, PortPlan};
@@ -171,6 +172,7 @@ fn begin(worker: &Rc<Worker>, stream: Stream, port: Rc<PortPlan>) {
         local: stream.local_addr(),
         port,
         visit,
+        pinned: Pinned::default(),
         notes: RefCell::default(),
     };
     // Counted before its task first runs: a worker that ends waits for it.

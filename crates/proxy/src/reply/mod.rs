@@ -13,22 +13,16 @@ use crate::access;
 use crate::cache::stored;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::fetch;
 use crate::flow::{Content, Head, Object, Received, Response};
 use crate::format::Scene;
-use crate::hops::Hop;
 use crate::record::{Record, ResultTag};
 
 pub(crate) use page::{failure_response, ready_fields, refusal};
 
 /// Makes a hop's head fit to be passed on or stored: hop-by-hop fields go (RFC 9110 §7.6.1), Date
 /// comes if the hop has none (§6.6.1).
-pub(crate) fn clean(cx: &Context, head: &mut ResponseHead, hop: Option<&Hop>) {
-    let keep = hop.is_some_and(Hop::passes_proxy_authorization);
-    let proxy_auth = if keep {
-        ProxyAuth::Keep
-    } else {
-        ProxyAuth::Drop
-    };
+pub(crate) fn clean(cx: &Context, head: &mut ResponseHead, proxy_auth: ProxyAuth) {
     remove_hop_by_hop(&mut head.fields, proxy_auth);
     if !head.fields.has(FieldId::Date) {
         head.fields.push_id(FieldId::Date, &cx.date(cx.clock.now()));
@@ -66,6 +60,7 @@ pub(crate) fn prepare<'c>(
             access::admit_reply(cx, received, head, record)?;
         }
         rewrite(cx, received, head);
+        fetch::announce(received, &mut head.fields);
         access::add_login_fields(received, &mut head.fields);
     }
     Ok(response)
@@ -140,7 +135,7 @@ pub(crate) fn own<'c>(
         write_request_head(&head.method, head.target(), &fields, &mut body);
         reply.fields.push_id(FieldId::ContentType, b"message/http");
     }
-    clean(cx, &mut reply, None);
+    clean(cx, &mut reply, ProxyAuth::Drop);
     Some(Response {
         head: Head::Built(reply),
         length: Some(body.len() as u64),

@@ -9,25 +9,33 @@ use wire::http1::{ResponseHead, write_status_line};
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Retry, Side};
-use crate::fetch::{Fetched, Link, Upgraded, connect as connect_hop, send_to};
+use crate::fetch::{Fetched, Link, OriginBody, Upgraded, connect as connect_hop, send_to};
 use crate::flow::Admitted;
 use crate::hops::Hop;
 use crate::listen::client::{ClientIn, ClientOut};
 use crate::record::{Marks, Record, ResultTag};
 use relay::{End, Ends, relay};
 
+/// What came of a CONNECT.
+pub(crate) enum Opened<'c> {
+    /// The tunnel stood, and has ended.
+    Tunnelled,
+    /// A parent asks the client to log in first: its answer is the client's.
+    Asked(Box<ResponseHead>, Box<OriginBody<'c>>),
+}
+
 /// Opens the tunnel that a CONNECT asks for, answers 200, and carries bytes until it ends.
 ///
 /// # Errors
 ///
 /// No hop could be reached; nothing has been sent to the client.
-pub(crate) async fn connect(
-    cx: &Context,
+pub(crate) async fn connect<'c>(
+    cx: &'c Context,
     admitted: &Admitted<'_>,
     input: &mut ClientIn,
     output: &mut ClientOut,
     record: &mut Record,
-) -> Result<(), Failure> {
+) -> Result<Opened<'c>, Failure> {
     let received = admitted.received;
     debug_assert!(received.head.method == Method::CONNECT);
     record.tag(ResultTag::Tunnel);
@@ -39,7 +47,7 @@ pub(crate) async fn connect(
             straight(cx, admitted, &hop, input, output, record).await
         };
         match opened {
-            Ok(()) => return Ok(()),
+            Ok(opened) => return Ok(opened),
             Err(failure) if record.status == 0 && failure.retry != Retry::Never => {
                 last = Some(failure);
             }
@@ -49,14 +57,14 @@ pub(crate) async fn connect(
     Err(last.unwrap_or_else(|| Failure::new(FailureKind::CannotForward, Side::Us)))
 }
 
-async fn straight(
-    cx: &Context,
+async fn straight<'c>(
+    cx: &'c Context,
     admitted: &Admitted<'_>,
     hop: &Hop,
     input: &mut ClientIn,
     output: &mut ClientOut,
     record: &mut Record,
-) -> Result<(), Failure> {
+) -> Result<Opened<'c>, Failure> {
     let Link { stream, open, .. } =
         connect_hop(cx, hop, Some(admitted.received), true, record).await?;
     hop.worked();
@@ -71,18 +79,18 @@ async fn straight(
     let ends = Ends { read, write, delay };
     finish(cx, relay(cx, input, output, ends, &[]).await, record);
     drop(open);
-    Ok(())
+    Ok(Opened::Tunnelled)
 }
 
 /// A parent proxy opens the tunnel; its answer becomes ours.
-async fn through_parent(
-    cx: &Context,
+async fn through_parent<'c>(
+    cx: &'c Context,
     admitted: &Admitted<'_>,
     hop: &Hop,
     input: &mut ClientIn,
     output: &mut ClientOut,
     record: &mut Record,
-) -> Result<(), Failure> {
+) -> Result<Opened<'c>, Failure> {
     let fetched = send_to(cx, admitted.received, hop, output, record).await?;
     match fetched {
         Fetched::Upgraded(upgraded) => {
@@ -92,7 +100,10 @@ async fn through_parent(
             output.buf.extend_from_slice(b"\r\n");
             greet(cx, output, record, head.status).await?;
             carry(cx, *upgraded, input, output, record).await;
-            Ok(())
+            Ok(Opened::Tunnelled)
+        }
+        Fetched::Response(head, body) if head.status == 407 && hop.passes_proxy_authorization() => {
+            Ok(Opened::Asked(head, body))
         }
         Fetched::Response(head, _body) => Err(refused(&head)),
     }

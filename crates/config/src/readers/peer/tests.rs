@@ -32,7 +32,9 @@ fn a_login_has_many_forms() {
     check("u:p:q", PeerLogin::Basic("u:p:q".into()));
     check("PASS", PeerLogin::Pass);
     check("PASSTHRU", PeerLogin::PassThru);
-    check("*:p", PeerLogin::UserWith("p".into()));
+    check("PROXYPASS", PeerLogin::ProxyPass);
+    check("*:p", PeerLogin::UserWith(":p".into()));
+    check("*@us:p", PeerLogin::UserWith("@us:p".into()));
     check("NEGOTIATE:me", PeerLogin::Negotiate(Some("me".into())));
 }
 
@@ -80,11 +82,10 @@ fn options_that_are_not_obeyed_are_named() {
     assert_eq!(
         messages(text),
         [
-            "not yet: cache_peer login=NEGOTIATE",
+            "cache_peer login=NEGOTIATE: we can't log in by Kerberos ourselves",
             "not yet: cache_peer allow-miss",
             "not yet: cache_peer standby=",
             "not yet: cache_peer front-end-https",
-            "not yet: cache_peer connection-auth=",
             "not yet: cache_peer monitorurl",
         ]
     );

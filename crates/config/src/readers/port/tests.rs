@@ -124,7 +124,6 @@ fn options_that_are_not_obeyed_are_named() {
         "80 accel act-as-origin no-connection-auth disable-pmtu-discovery=always",
         &[
             "not yet: http_port act-as-origin",
-            "not yet: http_port connection-auth=off",
             "not yet: http_port disable-pmtu-discovery=always",
         ],
     );

@@ -8,14 +8,14 @@ use std::time::Duration;
 use quick_cache::sync::Cache;
 use wire::helper::{Answer, Quoting, Verdict};
 
+use super::known::Known;
 use super::ncsa::{Found, Ncsa};
-use super::said::{self, Said};
+use super::said;
 use super::secret::Secret;
-use super::{Refused, Scheme, User};
-use crate::flow::Received;
+use super::{Attempt, Refused, User};
 
-/// Passwords that are remembered.
-const KNOWN_MAX: usize = 16 * 1024;
+/// Users whose latest password is remembered.
+const USERS_MAX: usize = 16 * 1024;
 
 type Key = [u8; 16];
 
@@ -23,7 +23,7 @@ type Key = [u8; 16];
 pub(super) struct Basic {
     options: config::auth::Basic,
     secret: Secret,
-    known: Cache<Key, Arc<Known>>,
+    known: Known<Key, Password>,
     /// Key of the password that was right last, by user: an older one no longer counts.
     latest: Cache<Key, Key>,
     /// The file of `basic_ncsa_auth`, read here.
@@ -32,13 +32,13 @@ pub(super) struct Basic {
 
 /// A password that was right.
 #[derive(Debug)]
-struct Known {
+struct Password {
     user: Arc<User>,
     asked_ns: u64,
     seen_ns: AtomicU64,
 }
 
-impl Known {
+impl Password {
     fn holds(&self, options: &config::auth::Basic, ttl: Duration, now_ns: u64) -> bool {
         let age = |since: u64| Duration::from_nanos(now_ns.saturating_sub(since));
         age(self.asked_ns) < options.credentialsttl
@@ -51,52 +51,45 @@ impl Basic {
         Self {
             options,
             secret: Secret::new(),
-            known: Cache::new(KNOWN_MAX),
-            latest: Cache::new(KNOWN_MAX),
+            known: Known::new(),
+            latest: Cache::new(USERS_MAX),
             file: Ncsa::of(program),
         }
     }
 
     /// Who is it?
-    pub(super) async fn login(
-        &self,
-        scheme: &Scheme,
-        received: &Received<'_>,
-        said: &Said<'_>,
-    ) -> Result<Arc<User>, Refused> {
-        let decoded = said.decoded().ok_or(Refused::Wrong(None))?;
+    pub(super) async fn login(&self, attempt: &Attempt<'_>) -> Result<Arc<User>, Refused> {
+        let decoded = attempt.said.decoded().ok_or(Refused::Wrong(None))?;
         let pair = Pair::of(&decoded, &self.options)?;
-        let mut extras = Vec::new();
-        scheme.extras.write(received, &mut extras);
+        let extras = attempt.extras();
         let key = self
             .secret
             .hash(&[pair.user.as_bytes(), pair.password, &extras]);
-        let now_ns = received.now.mono_ns;
+        let now_ns = attempt.now_ns();
         let user_key = self.secret.hash(&[pair.user.as_bytes(), &extras]);
         let is_latest = self.latest.get(&user_key) == Some(key);
-        let holds = |known: &Known| is_latest && known.holds(&self.options, scheme.ttl, now_ns);
-        drop(self.known.remove_if(&key, |known| !holds(known)));
-        // Who comes while it is asked waits for the same answer.
-        let slot = match self.known.get_value_or_guard_async(&key).await {
-            Ok(known) => {
-                known.seen_ns.fetch_max(now_ns, Ordering::Relaxed);
-                return Ok(Arc::clone(&known.user));
-            }
-            Err(slot) => slot,
+        let ttl = attempt.scheme.ttl;
+        let holds = |known: &Password| is_latest && known.holds(&self.options, ttl, now_ns);
+        let ask = async {
+            let user = Arc::new(self.ask(attempt, &pair, &extras).await?);
+            self.latest.insert(user_key, key);
+            Ok(Password {
+                user,
+                asked_ns: now_ns,
+                seen_ns: AtomicU64::new(now_ns),
+            })
         };
-        let user = Arc::new(self.ask(scheme, &pair, &extras).await?);
-        let known = Known {
-            user: Arc::clone(&user),
-            asked_ns: now_ns,
-            seen_ns: AtomicU64::new(now_ns),
-        };
-        self.latest.insert(user_key, key);
-        // Without room it is asked again.
-        drop(slot.insert(Arc::new(known)));
-        Ok(user)
+        let known = self.known.recall(&key, holds, ask).await?;
+        known.seen_ns.fetch_max(now_ns, Ordering::Relaxed);
+        Ok(Arc::clone(&known.user))
     }
 
-    async fn ask(&self, scheme: &Scheme, pair: &Pair<'_>, extras: &[u8]) -> Result<User, Refused> {
+    async fn ask(
+        &self,
+        attempt: &Attempt<'_>,
+        pair: &Pair<'_>,
+        extras: &[u8],
+    ) -> Result<User, Refused> {
         let name = &pair.user;
         if let Some(file) = &self.file {
             match file.check(&pair.user_bytes, pair.password).await {
@@ -105,6 +98,7 @@ impl Basic {
                 Found::Unknown => {}
             }
         }
+        let scheme = attempt.scheme;
         let mut question = Vec::with_capacity(256);
         scheme.quote(Quoting::Url, name, &pair.user_bytes, &mut question);
         question.push(b' ');
@@ -204,7 +198,7 @@ mod tests {
     fn a_password_holds_until_it_is_old_or_long_unused() {
         const SEC: u64 = 1_000_000_000;
         let user = User::new("joe".into(), &Answer::new(Verdict::Ok));
-        let known = Known {
+        let known = Password {
             user: Arc::new(user),
             asked_ns: 0,
             seen_ns: AtomicU64::new(0),

@@ -6,7 +6,8 @@ use config::auth::Scheme as Kind;
 use wire::Fields;
 use wire::field::FieldId;
 
-use super::{Logins, Refused, Scheme, Way};
+use super::{Attempt, Logins, Refused, Scheme, Way, offer};
+use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Side};
 use crate::flow::Received;
 
@@ -21,16 +22,18 @@ pub struct Challenge {
 }
 
 /// All offers.
-pub(super) fn all(logins: &Logins, received: &Received<'_>, user: Option<Arc<str>>) -> Failure {
-    let schemes = logins.schemes.iter();
+pub(super) fn all(
+    cx: &Context,
+    logins: &Logins,
+    received: &Received<'_>,
+    user: Option<Arc<str>>,
+) -> Failure {
+    let schemes = offer::to(cx, logins, received).iter();
+    let close = schemes.clone().any(|scheme| match scheme.config.scheme {
+        Kind::Ntlm(options) | Kind::Negotiate(options) => !options.keep_alive,
+        Kind::Basic(_) | Kind::Digest(_) => false,
+    });
     let offers = schemes.map(|scheme| scheme.offer(received, false));
-    let close = logins
-        .schemes
-        .iter()
-        .any(|scheme| match scheme.config.scheme {
-            Kind::Ntlm(options) | Kind::Negotiate(options) => !options.keep_alive,
-            Kind::Basic(_) | Kind::Digest(_) => false,
-        });
     let challenge = Challenge {
         offers: offers.collect(),
         user,
@@ -41,13 +44,14 @@ pub(super) fn all(logins: &Logins, received: &Received<'_>, user: Option<Arc<str
 
 /// What follows from a login that failed.
 pub(super) fn after(
+    cx: &Context,
     logins: &Logins,
-    scheme: &Scheme,
-    received: &Received<'_>,
+    attempt: &Attempt<'_>,
     refused: Refused,
 ) -> Failure {
+    let (scheme, received) = (attempt.scheme, attempt.received);
     let (offer, user) = match refused {
-        Refused::Wrong(user) | Refused::Unknown(user) => return all(logins, received, user),
+        Refused::Wrong(user) | Refused::Unknown(user) => return all(cx, logins, received, user),
         Refused::Stale(user) => (scheme.offer(received, true), user),
         Refused::Continue(token) => {
             let name: &[u8] = match scheme.config.scheme {

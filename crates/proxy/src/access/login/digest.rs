@@ -5,17 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use md5::{Digest as _, Md5};
-use quick_cache::sync::Cache;
 use wire::helper::Quoting;
 
+use super::known::Known;
 use super::nonce::{Nonces, Use};
-use super::said::{self, Said};
+use super::said;
 use super::secret::equal;
-use super::{Refused, Scheme, User};
-use crate::flow::Received;
-
-/// Users whose hashes are remembered.
-const KNOWN_MAX: usize = 16 * 1024;
+use super::{Attempt, Refused, User};
 
 /// 32 hexadecimal digits, small letters.
 type Hex = [u8; 32];
@@ -24,12 +20,12 @@ type Hex = [u8; 32];
 pub(super) struct Digest {
     options: config::auth::Digest,
     nonces: Nonces,
-    known: Cache<Vec<u8>, Arc<Known>>,
+    known: Known<Vec<u8>, Hash>,
 }
 
 /// What the helper said of a user.
 #[derive(Debug)]
-struct Known {
+struct Hash {
     user: Arc<User>,
     ha1: Hex,
     asked_ns: u64,
@@ -40,7 +36,7 @@ impl Digest {
         Self {
             options,
             nonces: Nonces::new(),
-            known: Cache::new(KNOWN_MAX),
+            known: Known::new(),
         }
     }
 
@@ -50,16 +46,11 @@ impl Digest {
     }
 
     /// Who is it?
-    pub(super) async fn login(
-        &self,
-        scheme: &Scheme,
-        received: &Received<'_>,
-        said: &Said<'_>,
-    ) -> Result<Arc<User>, Refused> {
-        let proof = Proof::parse(said.credentials).ok_or(Refused::Wrong(None))?;
+    pub(super) async fn login(&self, attempt: &Attempt<'_>) -> Result<Arc<User>, Refused> {
+        let proof = Proof::parse(attempt.said.credentials).ok_or(Refused::Wrong(None))?;
         let name: Arc<str> = said::text(&proof.username).into();
-        let known = self.prove(scheme, received, &proof, &name).await?;
-        let now_ns = received.now.mono_ns;
+        let known = self.prove(attempt, &proof, &name).await?;
+        let now_ns = attempt.now_ns();
         match self
             .nonces
             .take(&proof.nonce, proof.count, &self.options, now_ns)
@@ -67,7 +58,7 @@ impl Digest {
             Use::Good => {}
             Use::Last => {
                 let next = format!("nextnonce=\"{}\"", self.nonce(now_ns));
-                received.connection.login.tell(next.into_bytes());
+                attempt.connection().tell(next.into_bytes());
             }
             Use::Stale => return Err(Refused::Stale(Some(name))),
         }
@@ -77,11 +68,11 @@ impl Digest {
     /// The user, if the digest is good. One that isn't may be of a new password: then the helper is asked again.
     async fn prove(
         &self,
-        scheme: &Scheme,
-        received: &Received<'_>,
+        attempt: &Attempt<'_>,
         proof: &Proof,
         name: &Arc<str>,
-    ) -> Result<Arc<Known>, Refused> {
+    ) -> Result<Arc<Hash>, Refused> {
+        let scheme = attempt.scheme;
         let mut question = Vec::with_capacity(128);
         question.push(b'"');
         scheme.quote(Quoting::Quoted, name, &proof.username, &mut question);
@@ -92,42 +83,32 @@ impl Digest {
             &mut question,
         );
         question.push(b'"');
-        scheme.extras.write(received, &mut question);
-        let method = received.head.method.as_str();
-        let is_good = |known: &Known| {
+        question.extend(attempt.extras());
+        let method = attempt.received.head.method.as_str();
+        let is_good = |known: &Hash| {
             proof.is_of(&known.ha1, method)
                 || (self.options.post_workaround
                     && method != "GET"
                     && proof.is_of(&known.ha1, "GET"))
         };
-        let now_ns = received.now.mono_ns;
-        let is_old = |known: &Known| {
+        let now_ns = attempt.now_ns();
+        let is_old = |known: &Hash| {
             Duration::from_nanos(now_ns.saturating_sub(known.asked_ns)) >= scheme.ttl
         };
-        let unfit = |known: &Arc<Known>| is_old(known) || !is_good(known);
-        drop(self.known.remove_if(question.as_slice(), unfit));
-        // Who comes while it is asked waits for the same answer.
-        let slot = match self
-            .known
-            .get_value_or_guard_async(question.as_slice())
-            .await
-        {
-            Ok(known) if is_good(&known) => return Ok(known),
-            Ok(_) => return Err(Refused::Wrong(Some(Arc::clone(name)))),
-            Err(slot) => slot,
+        let holds = |known: &Hash| !is_old(known) && is_good(known);
+        let ask = async {
+            let answer = scheme.ask(&question, Some(name)).await?;
+            let Some(ha1) = answer.get("ha1").and_then(hex) else {
+                scheme.complain(&"the helper's answer has no ha1");
+                return Err(Refused::Unknown(Some(Arc::clone(name))));
+            };
+            Ok(Hash {
+                user: Arc::new(User::new(Arc::clone(name), &answer)),
+                ha1,
+                asked_ns: now_ns,
+            })
         };
-        let answer = scheme.ask(&question, Some(name)).await?;
-        let Some(ha1) = answer.get("ha1").and_then(hex) else {
-            scheme.complain(&"the helper's answer has no ha1");
-            return Err(Refused::Unknown(Some(Arc::clone(name))));
-        };
-        let known = Arc::new(Known {
-            user: Arc::new(User::new(Arc::clone(name), &answer)),
-            ha1,
-            asked_ns: now_ns,
-        });
-        // Without room it is asked again.
-        drop(slot.insert(Arc::clone(&known)));
+        let known = self.known.recall(&question, holds, ask).await?;
         if is_good(&known) {
             Ok(known)
         } else {

@@ -14,9 +14,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use wire::helper::Verdict;
 
-use super::said::{self, Said};
-use super::{Refused, Scheme, User};
-use crate::flow::Received;
+use super::said;
+use super::{Attempt, Refused, User};
 use crate::helpers::Reserved;
 
 #[derive(Debug)]
@@ -24,13 +23,9 @@ pub(super) struct Handshake;
 
 impl Handshake {
     /// Who is it?
-    pub(super) async fn login(
-        &self,
-        scheme: &Scheme,
-        received: &Received<'_>,
-        said: &Said<'_>,
-    ) -> Result<Arc<User>, Refused> {
-        let login = &received.connection.login;
+    pub(super) async fn login(&self, attempt: &Attempt<'_>) -> Result<Arc<User>, Refused> {
+        let (scheme, said) = (attempt.scheme, attempt.said);
+        let login = attempt.connection();
         let begun = login.take_child(scheme.name());
         // A token is Base64, or there is none: nothing else goes to the helper.
         if !said.credentials.iter().all(is_of_token) {
@@ -55,13 +50,13 @@ impl Handshake {
             question.push(b' ');
             question.extend_from_slice(said.credentials);
         }
-        scheme.extras.write(received, &mut question);
+        question.extend(attempt.extras());
         let answer = scheme.sort_out(child.ask(&question).await, None)?;
         let token = answer
             .get("token")
             .filter(|token| token.iter().all(is_of_token));
         if answer.verdict == Verdict::Tt {
-            return Err(self.go_on(scheme, received, child, token));
+            return Err(self.go_on(attempt, child, token));
         }
         let Some(name) = answer
             .get("user")
@@ -79,18 +74,13 @@ impl Handshake {
     }
 
     /// The helper has a challenge for the client; the child waits for the answer to it.
-    fn go_on(
-        &self,
-        scheme: &Scheme,
-        received: &Received<'_>,
-        child: Reserved,
-        token: Option<&[u8]>,
-    ) -> Refused {
+    fn go_on(&self, attempt: &Attempt<'_>, child: Reserved, token: Option<&[u8]>) -> Refused {
+        let scheme = attempt.scheme;
         let Some(token) = token.filter(|token| STANDARD.decode(token).is_ok()) else {
             scheme.complain(&"the helper's challenge is no token");
             return Refused::Unknown(None);
         };
-        received.connection.login.challenged(scheme.name(), child);
+        attempt.connection().challenged(scheme.name(), child);
         Refused::Continue(token.into())
     }
 }

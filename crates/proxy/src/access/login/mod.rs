@@ -6,7 +6,9 @@
 //! | `basic.rs`, `ncsa.rs` | Basic (RFC 7617), and password files that are read without a helper |
 //! | `digest.rs`, `nonce.rs` | Digest (RFC 7616) |
 //! | `handshake.rs` | NTLM and Negotiate (RFC 4559), by which a connection logs in |
+//! | `known.rs` | what helpers have said, remembered |
 //! | `connection.rs` | what a connection keeps of that |
+//! | `offer.rs` | which schemes a client is offered (`auth_schemes`) |
 //! | `challenge.rs` | what a client is told that has to log in |
 //!
 //! No password, digest or token is logged, shown or passed on from here.
@@ -18,8 +20,10 @@ mod crypt;
 mod digest;
 mod extras;
 mod handshake;
+mod known;
 mod ncsa;
 mod nonce;
+mod offer;
 mod said;
 mod secret;
 
@@ -42,13 +46,12 @@ pub use challenge::Challenge;
 pub(crate) use challenge::add_fields;
 pub(crate) use connection::ConnectionLogin;
 
-/// A child that a connection has reserved goes to others after this silence (`reservation-timeout`).
-const RESERVATION: Duration = Duration::from_secs(64);
-
 /// All schemes that are offered, in the order of the file.
 #[derive(Debug)]
 pub(crate) struct Logins {
     schemes: Vec<Arc<Scheme>>,
+    /// For each line of `auth_schemes`.
+    offers: Vec<Vec<Arc<Scheme>>>,
 }
 
 /// A scheme, with what is known by it. A reload that leaves its lines as they are keeps it.
@@ -69,6 +72,38 @@ enum Way {
     Basic(basic::Basic),
     Digest(digest::Digest),
     Handshake(handshake::Handshake),
+}
+
+/// A client that tries to log in.
+struct Attempt<'a> {
+    scheme: &'a Scheme,
+    received: &'a Received<'a>,
+    said: said::Said<'a>,
+}
+
+impl Attempt<'_> {
+    async fn login(&self) -> Result<Arc<User>, Refused> {
+        match &self.scheme.way {
+            Way::Basic(basic) => basic.login(self).await,
+            Way::Digest(digest) => digest.login(self).await,
+            Way::Handshake(handshake) => handshake.login(self).await,
+        }
+    }
+
+    /// What goes behind a question (`key_extras`).
+    fn extras(&self) -> Vec<u8> {
+        let mut extras = Vec::new();
+        self.scheme.extras.write(self.received, &mut extras);
+        extras
+    }
+
+    fn connection(&self) -> &ConnectionLogin {
+        &self.received.connection.login
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.received.now.mono_ns
+    }
 }
 
 /// Someone who has logged in.
@@ -125,7 +160,9 @@ impl Logins {
             })
             .collect();
         let schemes = schemes?;
-        Ok((!schemes.is_empty()).then_some(Self { schemes }))
+        let offers = config.auth_schemes.iter();
+        let offers = offers.map(|offer| offer::order(offer, &schemes)).collect();
+        Ok((!schemes.is_empty()).then_some(Self { schemes, offers }))
     }
 
     /// Programs that aren't there. The file may be made for another machine: only who starts with it
@@ -152,7 +189,7 @@ impl Logins {
             let bad = extras::Extras::compile(&scheme.key_extras).err()?;
             Some(problem(scheme, &format!("key_extras: {bad}")))
         });
-        formats.collect()
+        formats.chain(offer::unknown(config)).collect()
     }
 
     /// The scheme of the same lines, wherever they stand.
@@ -188,26 +225,8 @@ impl Scheme {
             Kind::Ntlm(_) => helpers::Kind::NtlmAuth,
             Kind::Negotiate(_) => helpers::Kind::NegotiateAuth,
         };
-        let number = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
-        let children = &config.children;
-        let pool = helpers.pool(&helpers::Options {
-            kind,
-            name: String::new(),
-            command: config.program.iter().map(Into::into).collect(),
-            children: helpers::Children {
-                max: number(children.children),
-                startup: number(children.startup),
-                idle: number(children.idle),
-                concurrency: number(children.concurrency),
-                queue: children.queue_size.map(number),
-                overload: match children.overload {
-                    config::helper::Overload::Die => helpers::Overload::Die,
-                    config::helper::Overload::Err => helpers::Overload::Refuse,
-                },
-            },
-            timeout: None,
-            reservation: RESERVATION,
-        })?;
+        let options = helpers::Options::new(kind, &config.program, &config.children);
+        let pool = helpers.pool(&options)?;
         let way = match config.scheme {
             Kind::Basic(options) => Way::Basic(basic::Basic::new(options, &config.program)),
             Kind::Digest(options) => Way::Digest(digest::Digest::new(options)),
@@ -316,23 +335,20 @@ pub(crate) async fn learn_user(cx: &Context, received: &Received<'_>) -> Result<
         user.learn(received);
         return Ok(());
     }
-    let Some(said) = said else {
-        return Err(challenge::all(logins, received, None));
+    let Some((said, scheme)) = said.and_then(|said| Some((said, logins.find(said.scheme)?))) else {
+        return Err(challenge::all(cx, logins, received, None));
     };
-    let Some(scheme) = logins.find(said.scheme) else {
-        return Err(challenge::all(logins, received, None));
+    let attempt = Attempt {
+        scheme,
+        received,
+        said,
     };
-    let who = match &scheme.way {
-        Way::Basic(basic) => basic.login(scheme, received, &said).await,
-        Way::Digest(digest) => digest.login(scheme, received, &said).await,
-        Way::Handshake(handshake) => handshake.login(scheme, received, &said).await,
-    };
-    match who {
+    match attempt.login().await {
         Ok(user) => {
             user.learn(received);
             Ok(())
         }
-        Err(refused) => Err(challenge::after(logins, scheme, received, refused)),
+        Err(refused) => Err(challenge::after(cx, logins, &attempt, refused)),
     }
 }
 
@@ -347,9 +363,6 @@ pub(crate) fn is_asked_by(cx: &Context, rule: &Rule) -> bool {
 pub(crate) fn another(cx: &Context, received: &Received<'_>) -> Option<Failure> {
     let logins = cx.plan.logins.as_ref()?;
     received.connection.login.forget();
-    Some(challenge::all(
-        logins,
-        received,
-        received.learnt.user().cloned(),
-    ))
+    let user = received.learnt.user().cloned();
+    Some(challenge::all(cx, logins, received, user))
 }
