@@ -5,16 +5,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use http::Method;
-use rules::caching::part::{Part, Step, steps};
+use rules::caching::part::{Part, Step, asked, steps};
 use rules::caching::precondition::has_conditions;
 use rules::caching::range::{RangeAnswer, evaluate};
 use rules::caching::reuse::Reuse;
 use rules::caching::storable::Storable;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use stats::Counter;
 use store::{Keep, KeyRef, Reader, Slot};
-use wire::field::FieldId;
-use wire::http1::{Framing, ResponseHead, reason_phrase};
+use wire::field::{FieldId, Fields};
+use wire::http1::{Framing, ProxyAuth, ResponseHead, reason_phrase};
 use wire::value::content_range::{self, ContentRange};
 
 use crate::cache::fill::{fill, release};
@@ -30,8 +30,11 @@ use crate::reply::{clean, sign};
 pub(crate) struct Parts {
     objects: Vec<Arc<Object>>,
     steps: SmallVec<[Step; 4]>,
-    /// The bytes that were asked for; `None`: all.
-    range: Option<(u64, u64)>,
+    /// Of the bytes that were asked for; `None`: all.
+    content_range: Option<ContentRange>,
+    /// Number of those bytes.
+    length: u64,
+    /// Number of all bytes.
     complete: u64,
     validator: Option<Box<[u8]>>,
     /// Nothing was fetched.
@@ -65,31 +68,60 @@ pub(crate) fn gather(cx: &Context, received: &Received<'_>) -> Option<Parts> {
         let part = object.meta.part.as_deref();
         Arc::ptr_eq(object, &newest) || part.is_some_and(|part| part.joins(newest_part))
     });
-    let complete = newest_part.complete;
+    if let Some(same) = same_question(&objects, fields) {
+        return Some(same);
+    }
+    let complete = newest_part.complete.filter(|complete| *complete > 0)?;
     let head = stored::build(cx, &newest, false);
     let answer = evaluate(method, fields, 200, &head.fields, complete);
     cx.heads.give(head);
     let range = match answer {
         RangeAnswer::Part { first, last } => Some((first, last)),
-        RangeAnswer::Whole if !fields.has(FieldId::Range) && complete > 0 => None,
+        RangeAnswer::Whole if !fields.has(FieldId::Range) => None,
         RangeAnswer::Whole | RangeAnswer::Unsatisfiable => return None,
     };
     let (first, last) = range.unwrap_or((0, complete - 1));
-    let parts = objects
+    let held = objects
         .iter()
         .filter_map(|object| object.meta.part.as_deref());
-    let steps = steps(parts, first, last)?;
+    let steps = steps(held, first, last)?;
+    let content_range = range.map(|(first, last)| ContentRange::Part {
+        first,
+        last,
+        complete: Some(complete),
+    });
     let parts = Parts {
         validator: newest_part.validator.clone(),
         objects,
         steps,
-        range,
+        content_range,
+        length: last - first + 1,
         complete,
         hit: true,
     };
     let helps = parts.steps.len() > 1 || parts.hole().is_none();
     let fillable = parts.validator.is_some() || parts.hole().is_none();
     (helps && fillable).then_some(parts)
+}
+
+/// The newest part, if it is the answer to this very question.
+fn same_question(objects: &[Arc<Object>], request: &Fields) -> Option<Parts> {
+    let newest = objects.first()?;
+    let part = newest.meta.part.as_deref()?;
+    let again = part.asked.is_some() && part.asked == asked(request);
+    (again && !request.has(FieldId::IfRange)).then(|| Parts {
+        objects: vec![Arc::clone(newest)],
+        steps: smallvec![Step::Held {
+            part: 0,
+            first: part.first,
+            last: part.last,
+        }],
+        content_range: Some(part.content_range()),
+        length: part.length(),
+        complete: part.complete.unwrap_or(u64::MAX),
+        validator: None,
+        hit: true,
+    })
 }
 
 impl Parts {
@@ -148,10 +180,10 @@ pub(crate) fn fill_hole(
     if head.status != 206 || body.proxy_only {
         return false;
     }
-    let Some(part) = Part::of(&head.fields) else {
+    let Some(part) = Part::of(&received.head.fields, &head.fields) else {
         return false;
     };
-    let same = part.validator == parts.validator && part.complete == parts.complete;
+    let same = part.validator == parts.validator && part.complete == Some(parts.complete);
     if !same || part.first != hole.first || part.last < hole.last {
         return false;
     }
@@ -177,7 +209,7 @@ pub(crate) fn store<'c>(
     body: Box<OriginBody<'c>>,
 ) -> Response<'c> {
     let version = head.version;
-    let part = Part::of(&head.fields);
+    let part = Part::of(&received.head.fields, &head.fields);
     let storable = judge(cx, received, &mut head);
     let (Some(part), Some(storable)) = (part, storable) else {
         return release(cx, received, slot, head, body);
@@ -204,7 +236,7 @@ pub(crate) fn store<'c>(
 
 /// Cleans the head of a 206, and says when it may be used.
 fn judge(cx: &Context, received: &Received<'_>, head: &mut ResponseHead) -> Option<Storable> {
-    clean(cx, head, None);
+    clean(cx, head, ProxyAuth::Drop);
     let exchange = exchange(cx, received, head);
     cx.plan.rules.caching.storable(&exchange).ok()
 }
@@ -234,20 +266,15 @@ pub(crate) fn answer_from_parts<'c>(
     let newest = parts.objects.last().filter(|_| !parts.hit);
     let newest = newest.or(parts.objects.first())?;
     let mut head = stored::build(cx, newest, parts.hit);
-    let (first, last) = parts.range.unwrap_or((0, parts.complete.saturating_sub(1)));
-    head.status = if parts.range.is_some() { 206 } else { 200 };
+    head.status = if parts.content_range.is_some() {
+        206
+    } else {
+        200
+    };
     head.set_reason(reason_phrase(head.status).as_bytes());
-    if parts.range.is_some() {
+    if let Some(range) = parts.content_range {
         let mut value = Vec::new();
-        let complete = Some(parts.complete);
-        content_range::write(
-            ContentRange::Part {
-                first,
-                last,
-                complete,
-            },
-            &mut value,
-        );
+        content_range::write(range, &mut value);
         head.fields.push_id(FieldId::ContentRange, &value);
     }
     let lines = &cx.plan.lines;
@@ -263,11 +290,10 @@ pub(crate) fn answer_from_parts<'c>(
         .iter()
         .map(|step| reader(&parts.objects, *step))
         .collect();
-    let length = last.saturating_sub(first).saturating_add(1);
     Some(Response {
         head: Head::Built(head),
         content: Content::Parts(readers?),
-        length: Some(length),
+        length: Some(parts.length),
         close: false,
     })
 }

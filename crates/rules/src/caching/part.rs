@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use wire::value::content_range::{self, ContentRange};
 use wire::value::date;
 use wire::value::etag::ETag;
+use wire::value::range::{self, ByteRange};
 use wire::{FieldId, Fields};
 
 /// Pieces that one request is answered from.
@@ -19,34 +20,50 @@ pub struct Part {
     pub first: u64,
     /// Last byte, included.
     pub last: u64,
-    /// Length of the whole.
-    pub complete: u64,
+    /// Length of the whole, if known.
+    pub complete: Option<u64>,
+    /// What it is the answer to. The same question has the same answer, also where nothing else is clear.
+    pub asked: Option<ByteRange>,
+    /// The last byte by its Content-Range.
+    pub stated_last: u64,
     /// The strong validator of the whole; without one, a part is joined with no other.
     pub validator: Option<Box<[u8]>>,
 }
 
 impl Part {
-    /// The part that a 206 has; `None` if it is several, of unknown whole length, or contradicts itself.
-    pub fn of(reply: &Fields) -> Option<Self> {
+    /// The part that a 206 has; `None` if it is several, or longer than it says. One that is shorter holds what came.
+    pub fn of(request: &Fields, reply: &Fields) -> Option<Self> {
         let ContentRange::Part {
             first,
-            last,
-            complete: Some(complete),
+            last: stated_last,
+            complete,
         } = content_range::parse(reply.get(FieldId::ContentRange)?)?
         else {
             return None;
         };
+        let stated = (stated_last - first).saturating_add(1);
         let announced = reply.get(FieldId::ContentLength);
-        let announced = announced.and_then(wire::value::decimal);
-        let part = Self {
-            first,
-            last,
-            complete,
-            validator: strong_validator(reply).map(Into::into),
+        let length = match announced {
+            Some(length) => wire::value::decimal(length)?,
+            None => stated,
         };
-        announced
-            .is_none_or(|length| length == part.length())
-            .then_some(part)
+        (1..=stated).contains(&length).then(|| Self {
+            first,
+            last: first + (length - 1),
+            complete,
+            asked: asked(request),
+            stated_last,
+            validator: strong_validator(reply).map(Into::into),
+        })
+    }
+
+    /// Its Content-Range.
+    pub fn content_range(&self) -> ContentRange {
+        ContentRange::Part {
+            first: self.first,
+            last: self.stated_last,
+            complete: self.complete,
+        }
     }
 
     /// Number of its bytes.
@@ -58,6 +75,7 @@ impl Part {
     pub fn joins(&self, other: &Self) -> bool {
         self.validator.is_some()
             && self.validator == other.validator
+            && self.complete.is_some()
             && self.complete == other.complete
     }
 
@@ -65,6 +83,15 @@ impl Part {
     pub fn replaces(&self, older: &Self) -> bool {
         let covers = self.first <= older.first && older.last <= self.last;
         covers || !self.joins(older)
+    }
+}
+
+/// The one range that a request asks for.
+pub fn asked(request: &Fields) -> Option<ByteRange> {
+    let ranges = range::parse(request.get(FieldId::Range)?)?;
+    match *ranges {
+        [range] => Some(range),
+        _ => None,
     }
 }
 
@@ -181,7 +208,9 @@ mod tests {
         Part {
             first,
             last,
-            complete: 1000,
+            complete: Some(1000),
+            asked: None,
+            stated_last: last,
             validator: Some((*b"\"a\"").into()),
         }
     }
@@ -189,17 +218,28 @@ mod tests {
     #[test]
     fn a_part_is_what_content_range_says() {
         // RFC 9110 §14.4, §15.3.7.
-        let of = |lines: &[(&str, &str)]| Part::of(&fields(lines));
+        let of =
+            |lines: &[(&str, &str)]| Part::of(&fields(&[("Range", "bytes=-10")]), &fields(lines));
         let range = ("Content-Range", "bytes 10-19/100");
         let found = of(&[range, ("ETag", "\"a\"")]).unwrap();
-        assert_eq!((found.first, found.last, found.complete), (10, 19, 100));
+        assert_eq!(
+            (found.first, found.last, found.complete),
+            (10, 19, Some(100))
+        );
+        assert_eq!(found.asked, Some(ByteRange::Suffix(10)));
         assert_eq!(
             (found.length(), found.validator.as_deref()),
             (10, Some(&b"\"a\""[..]))
         );
         assert!(of(&[range, ("Content-Length", "10")]).is_some());
         assert_eq!(of(&[range, ("Content-Length", "11")]), None);
-        assert_eq!(of(&[("Content-Range", "bytes 10-19/*")]), None);
+        assert_eq!(of(&[range, ("Content-Length", "0")]), None);
+        let short = of(&[range, ("Content-Length", "3")]).unwrap();
+        assert_eq!((short.first, short.last, short.stated_last), (10, 12, 19));
+        assert_eq!(
+            of(&[("Content-Range", "bytes 10-19/*")]).unwrap().complete,
+            None
+        );
         assert_eq!(of(&[("Content-Range", "lines 1-2/3")]), None);
         assert_eq!(of(&[]), None);
     }
@@ -210,7 +250,7 @@ mod tests {
         let of = |lines: &[(&str, &str)]| {
             let mut all = vec![("Content-Range", "bytes 0-1/9")];
             all.extend(lines);
-            Part::of(&fields(&all)).unwrap()
+            Part::of(&fields(&[]), &fields(&all)).unwrap()
         };
         let joins = |lines: &[(&str, &str)]| of(lines).joins(&of(lines));
         let old = ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT");

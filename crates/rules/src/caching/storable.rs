@@ -75,7 +75,7 @@ impl CachingRules {
             return Err(NotStorable::Method);
         }
         let incomplete = match exchange.status {
-            206 => Part::of(exchange.reply).is_none(),
+            206 => Part::of(exchange.request, exchange.reply).is_none(),
             status => matches!(status, 0..=199 | 304),
         };
         if incomplete {
