@@ -40,7 +40,7 @@ pub(crate) fn clean(cx: &Context, head: &mut ResponseHead, hop: Option<&Hop>) {
 /// # Errors
 ///
 /// The reply may not be sent.
-pub(crate) fn prepare<'c>(
+pub(crate) async fn prepare<'c>(
     cx: &Context,
     received: &Received<'_>,
     mut response: Response<'c>,
@@ -63,7 +63,7 @@ pub(crate) fn prepare<'c>(
             record.set_content_type(content_type);
         }
         if checks {
-            access::admit_reply(cx, received, head, record)?;
+            access::admit_reply(cx, received, head, record).await?;
         }
         rewrite(cx, received, head);
         access::add_login_fields(received, &mut head.fields);
