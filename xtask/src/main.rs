@@ -15,6 +15,7 @@ const HELP: &str = "\
 cargo xtask test [ARGS]   install what the tests plug in (as root), then `cargo test --workspace ARGS`
 cargo xtask ci            what CI does: format, lints, tests, documentation
 cargo xtask docs          write the pages that come from tables
+cargo xtask conformance access [FAMILY…]   decide beside Squid, and tell where the two differ
 cargo xtask bench hits    measure Squall beside its peers; `cargo xtask bench hits --help` names the options
 ";
 
@@ -39,6 +40,7 @@ fn chore(args: &[String]) -> Result<ExitCode> {
         "ci" => steps::ci()?,
         "docs" => docs::write()?,
         "bench" => steps::bench(rest)?,
+        "conformance" => steps::conformance(rest)?,
         "help" | "-h" | "--help" => print!("{HELP}"),
         other => {
             print!("no such chore: {other}\n\n{HELP}");

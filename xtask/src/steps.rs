@@ -45,6 +45,16 @@ pub(crate) fn bench(args: &[String]) -> Result<()> {
         .env("SQUALL", squall))
 }
 
+/// Builds the program, and puts it beside Squid.
+pub(crate) fn conformance(args: &[String]) -> Result<()> {
+    packages::provide(TEST)?;
+    run(cargo().args(["build", "--workspace"]))?;
+    run(cargo()
+        .args(["run", "--quiet", "--package", "conformance", "--"])
+        .args(args)
+        .env("SQUALL", target().join("debug/squall")))
+}
+
 /// Builds the program for release. The others can be measured without it.
 fn build_squall() {
     let built = run(cargo().args(["build", "--release", "--package", "squall"]));

@@ -115,7 +115,9 @@ async fn respond<'c>(
     cx.plan.marking.client(cx, received, output); // clientside_tos, mark_client_packet
     if let Some(to) = redirect {
         let response = adapt::redirected(cx, &to, record);
-        return reply::prepare(cx, received, response, record).map(Outcome::Reply);
+        return reply::prepare(cx, received, response, record)
+            .await
+            .map(Outcome::Reply);
     }
     if let Some(response) = reply::own(cx, received, record) {
         return Ok(Outcome::Reply(response)); // TRACE and OPTIONS that end here
@@ -158,7 +160,9 @@ async fn respond<'c>(
         Lookup::Start(start) => Box::pin(fill(cx, &admitted, start, input, output, record)).await?,
         Lookup::Pass => Box::pin(pass(cx, &admitted, input, output, record)).await?,
     };
-    reply::prepare(cx, received, response, record).map(Outcome::Reply)
+    reply::prepare(cx, received, response, record)
+        .await
+        .map(Outcome::Reply)
 }
 
 /// Not in the cache, and not to be: fetched for this client alone.
@@ -360,7 +364,9 @@ async fn upgrade<'c>(
         }
         Fetched::Response(head, body) => {
             let response = cache::pass(cx, received, head, body);
-            reply::prepare(cx, received, response, record).map(Outcome::Reply)
+            reply::prepare(cx, received, response, record)
+                .await
+                .map(Outcome::Reply)
         }
     }
 }

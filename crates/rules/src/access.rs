@@ -232,13 +232,20 @@ fn resolve(
     terms
 }
 
-/// Drops terms that always match; `None` when one never does.
+/// Drops terms that always match; `None` when one never does, unless one before it leaves a trace: `deny note !all` is
+/// how an annotation is made, or a helper asked, whatever else the rules say.
 fn simplify(terms: Vec<Term>, acls: &Acls) -> Option<Box<[Term]>> {
-    let mut kept = Vec::with_capacity(terms.len());
+    let mut kept: Vec<Term> = Vec::with_capacity(terms.len());
     for term in terms {
         match (acls.test(term), term.negated) {
             (Some(Test::Everything), false) | (Some(Test::Nothing), true) => {}
-            (Some(Test::Everything), true) | (Some(Test::Nothing), false) => return None,
+            (Some(Test::Everything), true) | (Some(Test::Nothing), false) => {
+                let traces = kept
+                    .iter()
+                    .any(|term| acls.test(*term).is_some_and(Test::leaves_a_trace));
+                kept.push(term);
+                return traces.then(|| kept.into());
+            }
             _ => kept.push(term),
         }
     }

@@ -123,7 +123,7 @@ impl Rules {
         let last = rule.last_acl().and_then(|name| self.acls.find(name));
         let last = last.and_then(|acl| self.acls.get(acl));
         match last.map(|acl| &acl.test) {
-            Some(Test::User(_) | Test::UserRegex(_) | Test::UserAddresses(_)) => true,
+            Some(Test::User(_) | Test::UserRegex(_)) => true,
             Some(Test::External { class, .. }) => needs_user(class),
             _ => false,
         }

@@ -107,35 +107,40 @@ pub(crate) async fn admit_miss(cx: &Context, received: &Received<'_>) -> Result<
 /// # Errors
 ///
 /// It may not.
-pub(crate) fn admit_reply(
+pub(crate) async fn admit_reply(
     cx: &Context,
     received: &Received<'_>,
     reply: &ResponseHead,
     record: &mut Record,
 ) -> Result<(), Failure> {
     let list = cx.plan.rules.list(List::HttpReplyAccess);
-    if list.always() == Some(true) {
+    // A reply that says only a status has nothing to keep back.
+    if list.always() == Some(true) || matches!(reply.status, 100..=199 | 204 | 304) {
         return Ok(());
     }
-    let mut facts = facts(received);
-    facts.reply = Some(ReplyFacts {
-        status: reply.status,
-        fields: &reply.fields,
-    });
-    facts.hop = Some(record.hop_facts());
-    match cx.plan.rules.check(List::HttpReplyAccess, &facts) {
-        Answer::Allow(_) => Ok(()),
-        Answer::Deny(rule) => {
-            let refusal = refusal::of(cx, List::HttpReplyAccess, rule, &facts);
-            record.tag(crate::record::ResultTag::DeniedReply);
-            Err(Failure::denied(refusal))
-        }
-        // What can't be known here must not open anything.
-        Answer::Ask(_) => {
-            record.tag(crate::record::ResultTag::DeniedReply);
-            Err(Failure::denied(None))
+    let mut refusal = None;
+    for _ in 0..=QUESTIONS_MAX {
+        let mut facts = facts(received);
+        facts.reply = Some(ReplyFacts {
+            status: reply.status,
+            fields: &reply.fields,
+        });
+        facts.hop = Some(record.hop_facts());
+        let question = match cx.plan.rules.check(List::HttpReplyAccess, &facts) {
+            Answer::Allow(_) => return Ok(()),
+            Answer::Deny(rule) => {
+                refusal = refusal::of(cx, List::HttpReplyAccess, rule, &facts);
+                break;
+            }
+            Answer::Ask(question) => question,
+        };
+        // It is too late to ask for a login: who can't be known is refused.
+        if Box::pin(answer(cx, received, question)).await.is_err() {
+            break;
         }
     }
+    record.tag(crate::record::ResultTag::DeniedReply);
+    Err(Failure::denied(refusal))
 }
 
 /// Does the list say yes, as far as is known without waiting? For the lists that only steer.

@@ -52,6 +52,10 @@ pub(crate) fn write_head(
     }
     count_down(&head.method, fields);
     sign(cx, received, fields);
+    // Header rules may say another host, not none: HTTP/1.1 requires one (RFC 9112 §3.2).
+    if fields.get(FieldId::Host).is_none() {
+        fields.set(FieldId::Host, hop.host_field(named));
+    }
     frame(received.framing, &head.method, fields);
     if wish == Wish::Upgrade {
         if let Some(protocol) = head.fields.get(FieldId::Upgrade) {

@@ -34,7 +34,7 @@ pub(crate) fn clean(cx: &Context, head: &mut ResponseHead, proxy_auth: ProxyAuth
 /// # Errors
 ///
 /// The reply may not be sent.
-pub(crate) fn prepare<'c>(
+pub(crate) async fn prepare<'c>(
     cx: &Context,
     received: &Received<'_>,
     mut response: Response<'c>,
@@ -57,7 +57,7 @@ pub(crate) fn prepare<'c>(
             record.set_content_type(content_type);
         }
         if checks {
-            access::admit_reply(cx, received, head, record)?;
+            access::admit_reply(cx, received, head, record).await?;
         }
         rewrite(cx, received, head);
         fetch::announce(received, &mut head.fields);

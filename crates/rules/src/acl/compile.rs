@@ -386,6 +386,7 @@ impl Maker<'_> {
                 [FieldTest {
                     name: name.into(),
                     patterns,
+                    or_empty: kind.ends_with("mime_type"),
                 }]
                 .into(),
             ),
@@ -419,6 +420,7 @@ impl Maker<'_> {
             tests.push(FieldTest {
                 name: name.into(),
                 patterns,
+                or_empty: false,
             });
         }
         make(tests.into())

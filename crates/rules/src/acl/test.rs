@@ -184,6 +184,8 @@ impl Acls {
 pub(crate) struct FieldTest {
     pub(crate) name: Box<str>,
     pub(crate) patterns: PatternSet,
+    /// A message without the field has an empty one: so it is with media types.
+    pub(crate) or_empty: bool,
 }
 
 /// What is asked, by ACL type.
@@ -285,6 +287,20 @@ impl Test {
         )
     }
 
+    /// Does asking do more than answer? It annotates, asks a helper or makes the client log in; groups may.
+    pub(crate) fn leaves_a_trace(&self) -> bool {
+        matches!(
+            self,
+            Self::Annotate { .. }
+                | Self::External { .. }
+                | Self::User(_)
+                | Self::UserRegex(_)
+                | Self::UserAddresses(_)
+                | Self::AnyOf(_)
+                | Self::AllOf(_)
+        )
+    }
+
     fn check(&self, index: u32, acls: &Acls, facts: &Facts<'_>, memo: &mut Memo) -> Verdict {
         let target = facts.target;
         Verdict::of(match self {
@@ -312,7 +328,14 @@ impl Test {
                 return named_target(*lookup, facts, |name| set.contains(name));
             }
             Self::DstDomRegex { set, lookup } => {
-                return named_target(*lookup, facts, |name| set.is_match(name.as_bytes()));
+                return named_target(*lookup, facts, |name| {
+                    // Patterns see an IPv6 address as it stands in a URL.
+                    if name.contains(':') {
+                        set.is_match(format!("[{name}]").as_bytes())
+                    } else {
+                        set.is_match(name.as_bytes())
+                    }
+                });
             }
             Self::SrcDomain(set) => return named_client(facts, |name| set.contains(name)),
             Self::SrcDomRegex(set) => {
@@ -470,7 +493,7 @@ fn any_field(tests: &[FieldTest], fields: &Fields) -> bool {
     tests.iter().any(|test| {
         let mut values = fields.all_named(test.name.as_bytes());
         let Some(first) = values.next() else {
-            return false;
+            return test.or_empty && test.patterns.is_match(b"");
         };
         let Some(second) = values.next() else {
             return test.patterns.is_match(first);

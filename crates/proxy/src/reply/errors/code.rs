@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, tz::TimeZone};
 
-use super::escape::{Place, push_url_part};
+use super::escape::{Place, push_url_part, push_url_path};
 use super::facts::PageFacts;
 use super::template::Fixed;
 use crate::digits::{push_ip, push_number};
@@ -171,7 +171,11 @@ fn push_request_line(place: Place, out: &mut Vec<u8>, facts: &PageFacts<'_>) {
         let path: &[u8] = if facts.path.is_empty() { b" /" } else { b" " };
         out.extend_from_slice(path);
     }
-    place.push(out, facts.path);
+    match place {
+        Place::Html => place.push(out, facts.path),
+        // It stands for itself: `https://%H%R`.
+        Place::Url => push_url_path(out, facts.path),
+    }
 }
 
 /// `(111) Connection refused`.

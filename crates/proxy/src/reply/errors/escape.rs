@@ -1,6 +1,6 @@
 //! Escaping of text for where it stands: HTML, or a URL.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_encode};
 
 /// What a URL has to have escaped in a part of it: all but unreserved characters (RFC 3986 §2.3).
 const PART: &AsciiSet = &NON_ALPHANUMERIC
@@ -31,6 +31,26 @@ impl Place {
 /// Appends `text` so that it reads as itself when a part of a URL is decoded.
 pub(super) fn push_url_part(out: &mut Vec<u8>, text: &[u8]) {
     for piece in percent_encode(text, PART) {
+        out.extend_from_slice(piece.as_bytes());
+    }
+}
+
+/// What may not stand in a URL as it is.
+const UNFIT: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// Appends path and query of a URL as they are, but for what may not stand in a URL.
+pub(super) fn push_url_path(out: &mut Vec<u8>, path: &[u8]) {
+    for piece in percent_encode(path, UNFIT) {
         out.extend_from_slice(piece.as_bytes());
     }
 }

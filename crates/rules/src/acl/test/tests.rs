@@ -301,3 +301,19 @@ fn combinations_take_lines_as_alternatives() {
     assert!(!allows(&Scene::new("http://a/").method("HEAD")));
     assert!(!allows(&Scene::new("http://a/").method("POST")));
 }
+
+#[test]
+fn a_message_without_a_media_type_has_an_empty_one() {
+    let scene = Scene::new("http://a/");
+    check("req_mime_type ^$", &scene, true);
+    check("browser ^$", &scene, false);
+    check("req_header Content-Type ^$", &scene, false);
+}
+
+#[test]
+fn patterns_see_an_ipv6_address_in_brackets() {
+    let scene = Scene::new("http://[2001:db8::1]/");
+    check(r"dstdom_regex -n ^\[2001:.*\]$", &scene, true);
+    check("dstdom_regex -n ^2001", &scene, false);
+    check("dstdomain -n [2001:db8::1]", &scene, true);
+}

@@ -249,3 +249,14 @@ fn bad_values_are_refused_as_in_squid() {
         assert!(found, "{acl}: {problems}");
     }
 }
+
+/// A line that can't apply is asked all the same when that leaves a trace.
+#[test]
+fn annotations_are_made_by_lines_that_never_apply() {
+    let rules = rules(
+        "acl mark annotate_transaction seen=1\nacl marked note seen\n\
+         http_access deny mark !all\nhttp_access allow marked",
+    );
+    let scene = scene(|_| {});
+    assert!(rules.check(List::HttpAccess, &scene.facts()).is_allow());
+}
