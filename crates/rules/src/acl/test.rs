@@ -20,7 +20,6 @@ use super::pattern::PatternSet;
 use super::time::TimeSet;
 use super::user::{UserSet, eui64};
 use crate::facts::{Facts, Question};
-use crate::learnt::Notes;
 
 /// A field and the patterns for its value.
 #[derive(Debug)]
@@ -200,8 +199,7 @@ impl Test {
             Self::External { .. } => return external(index, facts),
             Self::Note(tests) => tests.iter().any(|test| test.matches(facts.learnt)),
             Self::Annotate { notes, client } => {
-                let make = |own: &mut Notes| notes.iter().for_each(|note| note.make(own));
-                facts.learnt.annotate(index, *client, make);
+                annotate(index, notes, *client, facts);
                 true
             }
             Self::Connections(most) => match facts.learnt.client_connections() {
@@ -228,6 +226,19 @@ impl Test {
             Self::NotYet => return Verdict::Unknown,
         })
     }
+}
+
+fn annotate(index: u32, notes: &[Annotation], client: bool, facts: &Facts<'_>) {
+    if !facts.learnt.may_annotate(index) {
+        return;
+    }
+    // Filled in before any is made: codes may show other notes.
+    let values: SmallVec<[_; 2]> = notes.iter().map(|note| note.value(facts.codes)).collect();
+    facts.learnt.annotate(client, |own| {
+        for (note, value) in notes.iter().zip(&values) {
+            note.make(value, own);
+        }
+    });
 }
 
 /// `dst`: any address of the target's host is in the set; with `-n` only an address in the URL counts.
