@@ -37,6 +37,7 @@ mod panics;
 mod peers;
 mod program;
 mod reload;
+mod reply_size;
 mod reuse;
 mod rewriting;
 mod timeouts;

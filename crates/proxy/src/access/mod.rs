@@ -139,6 +139,22 @@ pub(crate) fn admit_reply(
     }
 }
 
+/// How much content a reply may have (`reply_body_max_size`); `None` for any.
+pub(crate) fn reply_content_max(
+    cx: &Context,
+    received: &Received<'_>,
+    reply: &ResponseHead,
+    record: &Record,
+) -> Option<u64> {
+    let mut facts = facts(received);
+    facts.reply = Some(ReplyFacts {
+        status: reply.status,
+        fields: &reply.fields,
+    });
+    facts.hop = Some(record.hop_facts());
+    cx.plan.rules.reply_body_max_size(&facts)
+}
+
 /// Does the list say yes, as far as is known without waiting? For the lists that only steer.
 pub(crate) fn allows(cx: &Context, list: List, received: &Received<'_>) -> bool {
     if let Some(always) = cx.plan.rules.list(list).always() {

@@ -138,6 +138,7 @@ pub(crate) fn redirected<'c>(cx: &Context, to: &Redirect, record: &mut Record) -
         head: Head::Built(head),
         content: Content::Empty,
         length: Some(0),
+        content_max: None,
         close: false,
     }
 }
