@@ -29,6 +29,7 @@ mod external_acl;
 mod forward;
 mod framing;
 mod guard;
+mod helper_faults;
 mod hostile_origin;
 mod house;
 mod login;
