@@ -21,6 +21,7 @@ mod caching;
 mod clients;
 mod collapse;
 mod command_line;
+mod credentials;
 mod crowds;
 mod delay_pools;
 mod descriptors;

@@ -47,6 +47,10 @@ pub(super) fn after(
     refused: Refused,
 ) -> Failure {
     let (offer, user) = match refused {
+        Refused::Told(user, message) => {
+            received.learnt.note(|notes| notes.set("message", &message));
+            return all(logins, received, user);
+        }
         Refused::Wrong(user) | Refused::Unknown(user) => return all(logins, received, user),
         Refused::Stale(user) => (scheme.offer(received, true), user),
         Refused::Continue(token) => {
