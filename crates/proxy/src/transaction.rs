@@ -130,7 +130,7 @@ async fn respond<'c>(
     if cx.may_upgrade(received) {
         return Box::pin(upgrade(cx, &admitted, input, output, record)).await;
     }
-    let response = match cache::lookup(cx, received, record) {
+    let mut response = match cache::lookup(cx, received, record) {
         Lookup::Fresh(object) => {
             let response = cache::answer(cx, received, object, record);
             if response.content.came_too_late() {
@@ -153,6 +153,7 @@ async fn respond<'c>(
         Lookup::Start(start) => Box::pin(fill(cx, &admitted, start, input, output, record)).await?,
         Lookup::Pass => Box::pin(pass(cx, &admitted, input, output, record)).await?,
     };
+    adapt::location(cx, received, &mut response).await; // location_rewrite_program
     reply::prepare(cx, received, response, record).map(Outcome::Reply)
 }
 
