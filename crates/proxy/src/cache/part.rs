@@ -198,6 +198,7 @@ pub(crate) fn store<'c>(
             left: Some(length),
         },
         length: Some(length),
+        content_max: None,
         close: false,
     }
 }
@@ -268,6 +269,7 @@ pub(crate) fn answer_from_parts<'c>(
         head: Head::Built(head),
         content: Content::Parts(readers?),
         length: Some(length),
+        content_max: None,
         close: false,
     })
 }
