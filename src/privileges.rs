@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use config::Config;
+use config::marks::Flows;
 use nix::unistd::{Gid, Group, Uid, User, initgroups, setgid, setgroups, setuid};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_keep_capabilities,
@@ -14,8 +15,8 @@ use rustix::thread::{
 /// Who we become when the configuration doesn't say: the first that exists.
 const USUAL_USERS: [&str; 3] = ["proxy", "squid", "nobody"];
 
-/// Becomes `cache_effective_user`. Does nothing when we are not root. Of root's rights only the one to
-/// bind low ports stays: a reload may need it.
+/// Becomes `cache_effective_user`. Does nothing when we are not root. Of root's rights the one to bind low ports
+/// stays, for a reload may need it; and where packets are marked, the one to do that.
 pub(crate) fn give_up(config: &Config) -> anyhow::Result<()> {
     if !Uid::effective().is_root() {
         return Ok(());
@@ -38,14 +39,26 @@ pub(crate) fn give_up(config: &Config) -> anyhow::Result<()> {
         }
     }
     setuid(user.uid).with_context(|| format!("cannot become user {}", user.name))?;
-    let bind = CapabilitySet::NET_BIND_SERVICE;
     let had = capabilities(None)?.permitted;
+    let kept = wanted(config) & had;
     let kept = CapabilitySets {
-        effective: bind & had,
-        permitted: bind & had,
+        effective: kept,
+        permitted: kept,
         inheritable: CapabilitySet::empty(),
     };
     set_capabilities(None, kept).context("cannot give up root's rights")
+}
+
+/// What is kept of root's rights.
+fn wanted(config: &Config) -> CapabilitySet {
+    let marks = !config.tcp_outgoing_mark.is_empty()
+        || !config.mark_client_packet.is_empty()
+        || config.qos_flows.mark != Flows::default();
+    if marks {
+        CapabilitySet::NET_BIND_SERVICE | CapabilitySet::NET_ADMIN
+    } else {
+        CapabilitySet::NET_BIND_SERVICE
+    }
 }
 
 /// Gives a socket to the user that we become: only sockets of one user may share a port, and a reload
@@ -119,5 +132,26 @@ mod tests {
         let error = user(Some("no-such-user")).unwrap_err();
         assert!(error.to_string().contains("effective user 'no-such-user'"));
         assert_eq!(user(Some("root")).unwrap().uid, Uid::from_raw(0));
+    }
+
+    /// The right over the network's settings is great: only what marks packets needs it.
+    #[test]
+    fn only_marks_keep_the_right_to_mark() {
+        for (conf, keeps) in [
+            ("", false),
+            (
+                "tcp_outgoing_tos 0x20 all\nclientside_tos 0x20 all\nqos_flows tos local-hit=0x30",
+                false,
+            ),
+            ("tcp_outgoing_mark 0x1 all", true),
+            ("mark_client_packet 0x1 all", true),
+            ("clientside_mark 0x1 all", true),
+            ("qos_flows mark local-hit=0x30", true),
+        ] {
+            let config = config::parse(&format!("acl all src all\n{conf}"), "test").unwrap();
+            let kept = wanted(&config);
+            assert_eq!(kept.contains(CapabilitySet::NET_ADMIN), keeps, "{conf}");
+            assert!(kept.contains(CapabilitySet::NET_BIND_SERVICE));
+        }
     }
 }

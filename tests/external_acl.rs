@@ -95,6 +95,31 @@ fn answers_that_hold_for_no_time_are_asked_for_anew() {
     assert_eq!(asked(dir.path()), ["/yes -"; 3]);
 }
 
+/// A yes holds for `ttl`, a no for `negative_ttl`; within `grace` it still holds, and is asked for anew.
+#[test]
+fn answers_hold_as_long_as_they_are_said_to() {
+    for (options, path, status) in [
+        ("ttl=1 negative_ttl=600", "/yes", 200),
+        ("ttl=600 negative_ttl=1", "/no", 403),
+        ("ttl=600 grace=100", "/yes", 200),
+        ("ttl=600 negative_ttl=600 grace=100", "/no", 403),
+    ] {
+        let dir = open_dir();
+        let origin = origin();
+        let program = program(dir.path(), &format!("{options} %PATH"), "", "");
+        let mut client = client(&program);
+        assert_eq!(client.get(&origin.url(path)).status, status, "{options}");
+        assert!(
+            asked(dir.path()).len() == 1 || options.contains("grace"),
+            "{options}"
+        );
+        until("the question once more", || {
+            assert_eq!(client.get(&origin.url(path)).status, status, "{options}");
+            (asked(dir.path()).len() > 1).then_some(())
+        });
+    }
+}
+
 /// What the helper says beside its answer is logged.
 #[test]
 fn what_a_helper_tells_is_logged() {

@@ -1,5 +1,7 @@
 //! The forward proxy's HTTP/1: versions, framing, keep-alive, uploads, the fields that are added and taken away.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::process::Command;
 use std::thread;
 
@@ -611,7 +613,7 @@ fn a_client_that_leaves_is_missed() {
 /// `tcp_outgoing_address`: whom the origin sees, by ACL.
 #[test]
 fn outgoing_addresses() {
-    let origin = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let origin = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = origin.local_addr().unwrap().port();
     let program =
         forward("acl special urlpath_regex ^/special\ntcp_outgoing_address 127.0.0.7 special");
@@ -637,4 +639,38 @@ fn the_lifetime_of_a_connection() {
     let line = program.wait_for_log(|line| line.contains("TIMEDOUT"));
     assert!(line.contains(" TCP_MISS_TIMEDOUT/"), "{line}");
     assert!(client.read_to_close().ends_with(b"01234"));
+}
+
+/// `broken_posts`: behind the content of a POST a line's end is sent to whom an ACL names, and to nobody else.
+#[test]
+fn broken_posts_get_a_line_end() {
+    for (method, allowed, expected) in [
+        ("POST", "allow", "hello\r\n"),
+        ("POST", "deny", "hello"),
+        ("PUT", "allow", "hello"),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let program = forward(&format!("broken_posts {allowed} all"));
+        let mut client = client(&program);
+        client.send(format!(
+            "{method} {url} HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"
+        ));
+        let (mut hop, _) = listener.accept().unwrap();
+        let mut got = Vec::new();
+        while !got.ends_with(expected.as_bytes()) {
+            let mut piece = [0; 4096];
+            let count = hop.read(&mut piece).unwrap();
+            assert!(count > 0, "{method}: {}", String::from_utf8_lossy(&got));
+            got.extend_from_slice(&piece[..count]);
+        }
+        hop.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        assert_eq!(client.response_to(method).status, 200);
+        drop(client);
+        drop(program);
+        let mut rest = Vec::new();
+        hop.read_to_end(&mut rest).unwrap();
+        assert_eq!(rest, b"", "{method} {allowed}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use testkit::{NameServer, Origin, Program, Reply, Request};
+use testkit::{Client, NameServer, Origin, Program, Reply, Request};
 
 use crate::support::{Entry, client};
 
@@ -202,4 +202,127 @@ fn without_a_line_names_lead_anywhere_and_the_log_says_so() {
     });
     assert_eq!(scene.status("one.test"), 200);
     assert_eq!(warnings(&scene), 0);
+}
+
+/// Spellings of places inside, as hosts of URLs: none leads there. Numbers that are no dotted quad are names.
+#[test]
+fn no_spelling_leads_inside() {
+    let scene = Scene::new(
+        "private_destination_access deny all
+http_access deny to_localhost
+http_access deny to_linklocal",
+        |name| match name.split('.').next().unwrap_or_default() {
+            // What resolvers of other programs make of such names.
+            "2130706433" | "0x7f000001" | "017700000001" | "0177" | "0x7f" | "127" => {
+                vec!["127.0.0.1"]
+            }
+            "2852039166" | "0xa9fea9fe" => vec!["169.254.169.254"],
+            "0" => vec!["0.0.0.0"],
+            "loop" => vec!["127.8.8.8"],
+            "six" => vec!["::1"],
+            "any" => vec!["0.0.0.0"],
+            "any6" => vec!["::"],
+            "mapped" => vec!["::ffff:127.0.0.1"],
+            "compatible" => vec!["::127.0.0.1"],
+            "nat64" => vec!["64:ff9b::7f00:1"],
+            "nat64local" => vec!["64:ff9b:1::7f00:1"],
+            "sixtofour" => vec!["2002:7f00:1::1"],
+            "teredo" => vec!["2001:0:4136:e378:8000:63bf:80ff:fffe"],
+            "meta" => vec!["169.254.169.254"],
+            "meta6" => vec!["fd00:ec2::254"],
+            "mappedmeta" => vec!["::ffff:a9fe:a9fe"],
+            "nat64meta" => vec!["64:ff9b::a9fe:a9fe"],
+            "link" => vec!["fe80::1"],
+            "ten" => vec!["10.0.0.1"],
+            "twelve" => vec!["172.16.0.1"],
+            "home" => vec!["192.168.0.1"],
+            "carrier" => vec!["100.64.0.1"],
+            "unique" => vec!["fd12::1"],
+            "nat64ten" => vec!["64:ff9b::a00:1"],
+            "many" => vec!["239.0.0.1"],
+            _ => vec![],
+        },
+    );
+    let port = scene.origin.port();
+    let names = [
+        "loop",
+        "six",
+        "any",
+        "any6",
+        "mapped",
+        "compatible",
+        "nat64",
+        "nat64local",
+        "sixtofour",
+        "teredo",
+        "meta",
+        "meta6",
+        "mappedmeta",
+        "nat64meta",
+        "link",
+        "ten",
+        "twelve",
+        "home",
+        "carrier",
+        "unique",
+        "nat64ten",
+        "many",
+    ];
+    let names = names.iter().flat_map(|name| {
+        let upper = name.to_uppercase();
+        [
+            format!("{name}.test"),
+            format!("{name}.test."),
+            format!("{upper}.TEST"),
+        ]
+    });
+    let literals = [
+        "127.0.0.1",
+        "127.255.255.254",
+        "127.0.0.1.",
+        "0.0.0.0",
+        "169.254.169.254",
+        "[::1]",
+        "[::]",
+        "[0:0:0:0:0:0:0:1]",
+        "[0000:0000:0000:0000:0000:0000:0000:0001]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[::ffff:169.254.169.254]",
+        "[fe80::1]",
+        "localhost",
+        "LOCALHOST.",
+        "2130706433",
+        "0x7f000001",
+        "0x7F000001",
+        "0x7f.1",
+        "127.1",
+        "2852039166",
+        "0xa9fea9fe",
+        "0",
+    ];
+    // Octal numbers and logins belong to no host.
+    let none = [
+        "017700000001",
+        "0177.0.0.1",
+        "user:pw@127.0.0.1",
+        "public.test@127.0.0.1",
+        "user:pw@loop.test",
+    ];
+    let inside = names
+        .chain(literals.map(str::to_owned))
+        .map(|host| (host, 403));
+    for (host, status) in inside.chain(none.map(|host| (host.to_owned(), 400))) {
+        let mut client = Client::connect(scene.program.addr());
+        client.send_request("GET", &format!("http://{host}:{port}/"), &[]);
+        assert_eq!(client.response().status, status, "GET {host}");
+        let mut tunnel = Client::connect(scene.program.addr());
+        tunnel.send_request("CONNECT", &format!("{host}:{port}"), &[]);
+        assert_eq!(
+            tunnel.response_to("CONNECT").status,
+            status,
+            "CONNECT {host}"
+        );
+    }
+    assert_eq!(scene.origin.connections(), 0);
 }

@@ -207,3 +207,33 @@ access_log stdio:{dir}/access.log squid",
     });
     assert_eq!(program.read("failed.log").lines().count(), 1);
 }
+
+/// What an ACL notes may have blanks and codes, where it stands in quotes; without them it is as it is.
+#[test]
+fn annotations_have_codes() {
+    let origin = plain();
+    let program = forward(
+        "acl mine annotate_transaction first=\"%rm of %>rP\" bare=%rm said=\"it's \\\"%un\\\"\"
+acl too annotate_transaction second=\"%note{first}, too\"
+acl again annotate_transaction second+=\"%rm\"
+acl known annotate_client who=\"%>a\"
+cache deny mine too again known
+logformat told %note{first}|%note{bare}|%note{said}|%note{second}|%note{who}
+access_log stdio:{dir}/told.log told",
+    );
+    let mut client = client(&program);
+    let url = origin.url("/");
+    client.get(&url);
+    client.get(&url);
+    let line = format!(
+        "GET%20of%20{port}|%rm|it%27s%20%22-%22|GET%20of%20{port},%20too,GET|127.0.0.1",
+        port = origin.port()
+    );
+    assert_eq!(lines(&program, "told.log", 2), [&*line, &*line]);
+    let bad = Program::builder("acl x annotate_transaction k=\"%nonsense\"")
+        .arg("-k")
+        .arg("parse")
+        .run();
+    let told = bad.stdout + &bad.stderr;
+    assert!(!bad.status.success() && told.contains("nonsense"), "{told}");
+}

@@ -271,7 +271,8 @@ fn deaths_are_not_noticed() {
     let script = "count=0
 while read -r url rest; do
   count=$((count + 1))
-  [ $count -lt 30 ] || exit 1
+  # No question is the death of two.
+  [ $count -lt 30 ] || ! mkdir \"$0.${url##*/}\" 2>/dev/null || exit 1
   echo 'OK rewrite-url=\"{origin}/target\"'
 done";
     let stage = Stage::with_script(script, "url_rewrite_children 3 startup=3");
@@ -534,5 +535,70 @@ fn squids_own_store_id_helper() {
     assert_eq!(
         client.get(&origin.url("/mirror2/y.deb")).text(),
         "/mirror2/y.deb"
+    );
+}
+
+/// `location_rewrite_program`: Locations of fetched and stored replies, where the list says so; nonsense changes nothing.
+#[test]
+fn locations_are_rewritten() {
+    let origin = Origin::start(|request: &Request| {
+        let reply = Reply::new("302 Found").field("Cache-Control", "max-age=600");
+        let location = match &*request.target {
+            "/none" => return reply,
+            "/odd" => "http://inside.test/a \"b\"",
+            path => &format!("http://inside.test{path}"),
+        };
+        reply.field("Location", location)
+    });
+    let script = "while read -r c location url group; do
+  echo \"$location $url $group\" >> \"$1\"
+  case $location in
+    */keep) echo \"$c\" ;;
+    */split) echo \"$c OK rewrite-url=http://x/%0d%0aSet-Cookie:%20stolen=1\" ;;
+    */new) echo \"$c OK rewrite-url=http://new.test/\" ;;
+    */die) exit 1 ;;
+    *) echo \"$c http://outside.test/${location##*/}\" ;;
+  esac
+done";
+    let program = Program::builder(
+        "location_rewrite_program /bin/sh {dir}/script {dir}/asked
+location_rewrite_children 2
+location_rewrite_concurrency 5
+acl spared urlpath_regex ^/spared
+location_rewrite_access deny spared
+http_access allow all",
+    )
+    .file("script", script)
+    .file("asked", "")
+    .start();
+    std::fs::set_permissions(
+        program.dir().join("asked"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o666),
+    )
+    .unwrap();
+    let mut client = client(&program);
+    for (path, expected) in [
+        ("/a", Some("http://outside.test/a")),
+        ("/a", Some("http://outside.test/a")),
+        ("/keep", Some("http://inside.test/keep")),
+        ("/split", Some("http://inside.test/split")),
+        ("/new", Some("http://new.test/")),
+        ("/die", Some("http://inside.test/die")),
+        ("/spared", Some("http://inside.test/spared")),
+        ("/odd", Some("http://outside.test/a%20%22b%22")),
+        ("/none", None),
+    ] {
+        let answer = client.get(&origin.url(path));
+        assert_eq!(
+            (answer.status, answer.field("Location")),
+            (302, expected),
+            "{path}"
+        );
+    }
+    assert_eq!(origin.count("/a"), 1);
+    let asked = program.read("asked");
+    assert_eq!(
+        asked.lines().next(),
+        Some(&*format!("http://inside.test/a {} -", origin.url("/a")))
     );
 }

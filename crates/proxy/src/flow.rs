@@ -193,6 +193,8 @@ pub(crate) struct Response<'c> {
     pub(crate) content: Content<'c>,
     /// Length of the content if known; decides the framing toward the client.
     pub(crate) length: Option<u64>,
+    /// Content that goes out at most, where its length isn't known: then it is cut (`reply_body_max_size`).
+    pub(crate) content_max: Option<u64>,
     /// Closes the client's connection afterwards, whatever the client asked for.
     pub(crate) close: bool,
 }

@@ -14,7 +14,7 @@ use wire::http1::{Limits, Relaxed, Version};
 use wire::target::{Scheme, UriWhitespace};
 
 use crate::access::{Externals, Logins};
-use crate::adapt::Rewriter;
+use crate::adapt::{LocationRewriter, Rewriter};
 use crate::cache::StoreId;
 use crate::clients::Clients;
 use crate::clients::users::UserAddresses;
@@ -70,6 +70,8 @@ pub struct Plan {
     pub(crate) logins: Option<Logins>,
     /// `url_rewrite_program`.
     pub(crate) rewriter: Option<Rewriter>,
+    /// `location_rewrite_program`.
+    pub(crate) location_rewriter: Option<LocationRewriter>,
     /// `store_id_program`.
     pub(crate) store_id: Option<StoreId>,
     pub(crate) visible_hostname: String,
@@ -246,6 +248,7 @@ impl Plan {
         let logins_before = before.and_then(|before| before.logins.as_ref());
         let logins = Logins::new(&config, helpers, logins_before).map_err(Problems)?;
         let rewriter = Rewriter::new(&config, helpers)?;
+        let location_rewriter = LocationRewriter::new(&config, helpers)?;
         let store_id = StoreId::new(&config, helpers)?;
         let visible_hostname = config
             .visible_hostname
@@ -296,6 +299,7 @@ impl Plan {
             },
             logins,
             rewriter,
+            location_rewriter,
             store_id,
             visible_hostname,
             unique_hostname,

@@ -132,12 +132,14 @@ async fn respond<'c>(
             return Ok(Outcome::Tunnelled);
         };
         let response = cache::pass(cx, received, head, body);
-        return reply::prepare(cx, received, response, record).map(Outcome::Reply);
+        return reply::prepare(cx, received, response, record)
+            .await
+            .map(Outcome::Reply);
     }
     if cx.may_upgrade(received) {
         return Box::pin(upgrade(cx, &admitted, input, output, record)).await;
     }
-    let response = match cache::lookup(cx, received, record) {
+    let mut response = match cache::lookup(cx, received, record) {
         Lookup::Fresh(object) => {
             let response = cache::answer(cx, received, object, record);
             if response.content.came_too_late() {
@@ -160,6 +162,7 @@ async fn respond<'c>(
         Lookup::Start(start) => Box::pin(fill(cx, &admitted, start, input, output, record)).await?,
         Lookup::Pass => Box::pin(pass(cx, &admitted, input, output, record)).await?,
     };
+    adapt::location(cx, received, &mut response).await; // location_rewrite_program
     reply::prepare(cx, received, response, record)
         .await
         .map(Outcome::Reply)

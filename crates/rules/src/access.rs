@@ -9,7 +9,8 @@ use std::fmt;
 use config::{AccessRule, AclRef, Place, Problem, Severity};
 
 use crate::acl::findings::problem;
-use crate::acl::test::{Memo, Test};
+use crate::acl::named::Memo;
+use crate::acl::test::Test;
 use crate::acl::{Acls, Term, Verdict};
 use crate::facts::{Facts, Question};
 

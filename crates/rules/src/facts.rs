@@ -1,6 +1,7 @@
 //! What rules may know of a transaction, and what they may have to ask for. The caller fills in what it has;
 //! a rule that needs more answers with a [`Question`], the caller learns the fact ([`Learnt`]) and checks again.
 
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use http::Method;
@@ -24,6 +25,12 @@ pub struct HopFacts<'a> {
     pub peer: Option<&'a str>,
     /// Hierarchy code as in the log, e.g. `HIER_DIRECT`.
     pub code: &'a str,
+}
+
+/// Fills in the `%` codes of a text: what they stand for is not for rules to know.
+pub trait Codes: fmt::Debug {
+    /// The text, filled in.
+    fn fill(&self, text: &str) -> String;
 }
 
 /// Facts of one transaction. All are borrowed or `Copy`: making one costs a few moves.
@@ -53,6 +60,8 @@ pub struct Facts<'a> {
     pub error: Option<&'a str>,
     /// What had to be asked for.
     pub learnt: &'a Learnt,
+    /// Fills in the texts of annotations; `None` leaves them as they are.
+    pub codes: Option<&'a dyn Codes>,
     /// Unix time in seconds.
     pub now: i64,
     /// Random bits of this transaction, for `random` ACLs.
@@ -82,6 +91,7 @@ impl<'a> Facts<'a> {
             connecting_to: None,
             error: None,
             learnt,
+            codes: None,
             now,
             luck: 0,
         }

@@ -248,15 +248,20 @@ impl Learnt {
         self.0.get()?.client_notes.borrow().clone()
     }
 
-    /// Lets the ACL with this index annotate the transaction, and its connection if `client`. It does so once, though
-    /// it may be asked again: a list is checked anew for each fact that is learnt.
-    pub(crate) fn annotate(&self, acl: u32, client: bool, mut change: impl FnMut(&mut Notes)) {
-        let facts = self.facts();
-        let mut annotated = facts.annotated.borrow_mut();
-        if annotated.contains(&acl) {
-            return;
+    /// May the ACL with this index annotate the transaction? It does so once, though it may be asked again: a list is
+    /// checked anew for each fact that is learnt.
+    pub(crate) fn may_annotate(&self, acl: u32) -> bool {
+        let mut annotated = self.facts().annotated.borrow_mut();
+        let may = !annotated.contains(&acl);
+        if may {
+            annotated.push(acl);
         }
-        annotated.push(acl);
+        may
+    }
+
+    /// Annotates the transaction, and its connection if `client`.
+    pub(crate) fn annotate(&self, client: bool, mut change: impl FnMut(&mut Notes)) {
+        let facts = self.facts();
         change(&mut facts.notes.borrow_mut());
         if client {
             change(facts.client_notes.borrow_mut().get_or_insert_default());

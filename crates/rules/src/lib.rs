@@ -20,7 +20,7 @@ mod upgrade;
 
 pub use access::{AccessList, Answer, Rule};
 pub use acl::Environment;
-pub use facts::{Facts, HopFacts, Question, ReplyFacts};
+pub use facts::{Codes, Facts, HopFacts, Question, ReplyFacts};
 pub use learnt::{ExternalLogin, Learnt, Notes};
 pub use lists::List;
 pub use marks::{MarkRules, Marks};

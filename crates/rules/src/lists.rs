@@ -94,6 +94,7 @@ lists! {
     UrlRewriteAccess = url_rewrite_access or true;
     AdaptedHttpAccess = adapted_http_access or true;
     StoreIdAccess = store_id_access or true;
+    LocationRewriteAccess = location_rewrite_access or true;
     MissAccess = miss_access or true;
     Cache = cache or true;
     SendHit = send_hit or true;

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use config::{Config, Problem, Problems, SizeRule};
+use config::{Config, Problem, Problems, Severity, SizeRule};
 use wire::Fields;
 
 use crate::access::{AccessList, Answer, Pick, Rule};
@@ -74,6 +74,7 @@ impl Rules {
             UpgradeRules::compile(&config.http_upgrade_request_protocols, &acls, &mut problems);
         let marks = MarkRules::compile(config, &acls, &mut problems);
         let caching = CachingRules::compile(config, &mut problems);
+        problems.extend(uncounted(config));
         if problems.iter().any(Problem::stops) {
             return Err(Problems(problems));
         }
@@ -138,6 +139,11 @@ impl Rules {
         found.map_or(Some(0), |pick| pick.value)
     }
 
+    /// Is there any limit for the content of replies (`reply_body_max_size`)?
+    pub fn limits_replies(&self) -> bool {
+        !self.reply_body_max.is_empty()
+    }
+
     /// Largest content of a reply: bytes, or `None` for no limit (`reply_body_max_size`).
     pub fn reply_body_max_size(&self, facts: &Facts<'_>) -> Option<u64> {
         let mut picks = self.reply_body_max.iter();
@@ -175,6 +181,20 @@ impl Rules {
             .find(|pick| pick.applies(&self.acls, facts))
             .map(|pick| pick.value)
     }
+}
+
+/// An ACL that goes by the table of clients, and there is none.
+fn uncounted(config: &Config) -> Option<Problem> {
+    let needy = config.acls.iter().find(|line| line.kind == "maxconn");
+    let line = needy.filter(|_| !config.client_db)?;
+    let text = format!("acl {} maxconn", line.name);
+    let whole = 0..text.len();
+    let message = format!(
+        "'client_db off' keeps no count of connections: ACL '{}' never matches",
+        line.name
+    );
+    let problem = Problem::new(Severity::Warning, &line.place, &text, whole, &message);
+    Some(problem)
 }
 
 /// Does a `method` ACL name PURGE? Defining one turns the method on, as in Squid.

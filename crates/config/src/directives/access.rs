@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Row] = &[
     row("htcp_access", &[], Kind::AccessList, ["allow/deny acl..", "deny all"], since("2.6"), "who may send HTCP TST", checked(rules!(htcp_access), not_yet(Area::Peers))),
     row("htcp_clr_access", &[], Kind::AccessList, ["allow/deny acl..", "deny all"], since("2.6"), "who may send HTCP CLR (purge); since 8 a denied CLR is also not relayed", checked(rules!(htcp_clr_access), not_yet(Area::Peers))),
     row("miss_access", &[], Kind::AccessList, ["allow/deny acl..", "allow all"], since("2.5"), "who may cause misses to be fetched (sibling protection)", rules!(miss_access)),
-    row("reply_body_max_size", &[], Kind::Lines(&[Kind::SizeOrNone, Kind::Acls]), ["SIZE [acl..]", "no limit"], since("2.5"), "largest reply body; 2.5 form was \"SIZE allow/deny acl..\"", checked(done(lists::reply_body_max_size), not_yet(Area::AccessControl))),
+    row("reply_body_max_size", &[], Kind::Lines(&[Kind::SizeOrNone, Kind::Acls]), ["SIZE [acl..]", "no limit"], since("2.5"), "largest reply body; 2.5 form was \"SIZE allow/deny acl..\"", done(lists::reply_body_max_size)),
     row("on_unsupported_protocol", &[], Kind::Lines(&[Kind::OneOf(&["tunnel", "respond"]), Kind::Acls]), ["tunnel/respond acl..", "respond"], since("4"), "what to do with non-HTTP bytes on intercepted or bumped connections", not_yet(Area::Interception)),
     row("auth_schemes", &[], Kind::Lines(&[Kind::Quoted, Kind::Acls]), ["schemes [acl..]", "all, config order"], since("5"), "choose which schemes are offered", done(auth::auth_schemes)),
 ];

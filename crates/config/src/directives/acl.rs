@@ -367,7 +367,15 @@ fn definition(line: &mut Line<'_>, kind: &Kind, name: String) -> Outcome<AclLine
         }
         acl.flags.push(flag.into_owned());
     }
-    while line.list_item(&mut acl.values) {}
+    let annotates = matches!(kind.name, "annotate_transaction" | "annotate_client");
+    loop {
+        let pair = if annotates { line.quoted_pair() } else { None };
+        match pair {
+            Some(pair) => acl.values.push(pair),
+            None if line.list_item(&mut acl.values) => {}
+            None => break,
+        }
+    }
     Ok(acl)
 }
 

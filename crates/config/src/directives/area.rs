@@ -7,8 +7,6 @@ use std::fmt;
 pub enum Area {
     /// Facts that rules ask for, and what rules may do.
     AccessControl,
-    /// Programs that are asked: Location rewriters.
-    Helpers,
     /// Who the user is.
     Authentication,
     /// What is stored and reused.
@@ -45,9 +43,8 @@ pub enum Area {
 
 impl Area {
     /// Every area, in the order of the documentation.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 17] = [
         Self::AccessControl,
-        Self::Helpers,
         Self::Authentication,
         Self::Caching,
         Self::DiskCache,
@@ -82,7 +79,6 @@ impl Area {
     const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::AccessControl => ("access control", "Rules work without these facts and limits; one that needs a missing fact opens nothing."),
-            Self::Helpers => ("helpers", "No such program is started: Location fields stay as they are."),
             Self::Authentication => ("authentication", "Nobody can log in: rules that ask for a user refuse everyone."),
             Self::Caching => ("caching", "Responses are stored and reused by the usual rules, without this exception."),
             Self::DiskCache => ("the disk cache", "Responses are kept in memory alone, within cache_mem, and a restart forgets them."),

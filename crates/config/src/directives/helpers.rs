@@ -1,6 +1,6 @@
-//! Directives: helper programs: rewriting and store-ID.
+//! Directives: helper programs: rewriting and store-ID; Location rewriters of old Squids.
 
-use super::{Area, Kind, Row, done, no_effect, not_yet, row, rules, set, since};
+use super::{Area, Kind, Row, done, no_effect, not_yet, only, row, rules, set, since};
 use crate::readers::{pool, rewrite};
 
 #[rustfmt::skip]
@@ -21,4 +21,7 @@ pub(super) const ROWS: &[Row] = &[
     row("store_id_children", &["storeurl_rewrite_children"], Kind::Pool, ["N [opts]", "20 startup=0 idle=1 concurrency=0"], since("2.7").except("3.0–3.3"), "size of the pool of store-ID helpers", done(pool::store_id_children)),
     row("store_id_access", &["storeurl_rewrite_access"], Kind::AccessList, ["allow/deny acl..", "allow all"], since("3.4"), "which requests use store-ID", rules!(store_id_access)),
     row("store_id_bypass", &["storeurl_rewrite_bypass"], Kind::OnOff, ["on/off", "on"], since("3.4"), "go on without store-ID when all helpers are busy", set!(store_id_bypass, on_off)),
+    row("location_rewrite_program", &[], Kind::Words, ["cmd", ""], only("2.6", "2.7"), "2.6/2.7: Location rewriter helper", done(rewrite::location_rewrite_program)),
+    row("location_rewrite_access", &[], Kind::AccessList, ["allow/deny acl..", ""], only("2.6", "2.7"), "which requests use the Location rewriter", rules!(location_rewrite_access)),
+    row("location_rewrite_children", &[], Kind::Pool, ["N [opts]", ""], only("2.6", "2.7"), "size of the pool of Location rewriters", done(pool::location_rewrite_children)),
 ];

@@ -1,6 +1,6 @@
 //! Directives: messages and connections.
 
-use super::{Area, Kind, Row, checked, done, no_effect, not_yet, row, rules, set, since};
+use super::{Area, Kind, Row, done, no_effect, not_yet, row, rules, set, since};
 use crate::readers::{header, simple};
 
 #[rustfmt::skip]
@@ -9,7 +9,7 @@ pub(super) const ROWS: &[Row] = &[
     row("reply_header_max_size", &[], Kind::Size, ["size", "64 KB"], since("2.5"), "limit on reply headers", set!(reply_header_max_size, size)),
     row("request_body_max_size", &[], Kind::Size, ["size", "0 KB"], since("2.5"), "limit on uploads", done(simple::request_body_max_size)),
     row("client_request_buffer_max_size", &[], Kind::Size, ["size", "512 KB"], since("3.1"), "limit on request buffering", no_effect("content is passed on as it comes, in buffers of fixed size")),
-    row("broken_posts", &[], Kind::AccessList, ["allow/deny acl..", "deny all"], since("2.5"), "send extra CRLF after POST", checked(rules!(broken_posts), not_yet(Area::Http))),
+    row("broken_posts", &[], Kind::AccessList, ["allow/deny acl..", "deny all"], since("2.5"), "send extra CRLF after POST", rules!(broken_posts)),
     row("adaptation_uses_indirect_client", &["icap_uses_indirect_client"], Kind::OnOff, ["on/off", "on"], since("3.1"), "send indirect client to adaptation", not_yet(Area::Icap)),
     row("via", &[], Kind::OnOff, ["on/off", "on"], since("2.6"), "send Via (loop detection stays)", set!(via, on_off)),
     row("vary_ignore_expire", &[], Kind::OnOff, ["on/off", "off"], since("2.5"), "cache Vary objects that expire at once", set!(vary_ignore_expire, on_off)),

@@ -181,6 +181,13 @@ pub struct Config {
     /// What follows the URL in the question.
     pub store_id_extras: String,
 
+    /// The helper that rewrites Location fields of replies; `None` leaves them alone.
+    pub location_rewrite_program: Option<HelperProgram>,
+    /// How many there are.
+    pub location_rewrite_children: Pool,
+    /// Of which requests it is asked about the replies.
+    pub location_rewrite_access: Vec<AccessRule>,
+
     // Next hops.
     /// `cache_peer` lines.
     pub peers: Vec<Peer>,

@@ -1,4 +1,4 @@
-//! Helpers that change URLs and cache keys: `url_rewrite_*`, `store_id_*`.
+//! Helpers that change URLs, cache keys and Location fields: `url_rewrite_*`, `store_id_*`, `location_rewrite_*`.
 
 use std::time::Duration;
 

@@ -14,6 +14,10 @@ pub(crate) fn store_id_children(draft: &mut Draft, line: &mut Line<'_>) -> Outco
     draft.config.store_id_children.read(line)
 }
 
+pub(crate) fn location_rewrite_children(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    draft.config.location_rewrite_children.read(line)
+}
+
 /// `concurrency=` in a line of its own.
 pub(crate) fn url_rewrite_concurrency(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     draft.config.url_rewrite_children.concurrency = line.natural()?;
@@ -23,6 +27,12 @@ pub(crate) fn url_rewrite_concurrency(draft: &mut Draft, line: &mut Line<'_>) ->
 /// `concurrency=` in a line of its own.
 pub(crate) fn store_id_concurrency(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     draft.config.store_id_children.concurrency = line.natural()?;
+    Ok(())
+}
+
+/// `concurrency=` in a line of its own.
+pub(crate) fn location_rewrite_concurrency(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    draft.config.location_rewrite_children.concurrency = line.natural()?;
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! `url_rewrite_*` and `store_id_*`: commands, what they are told, what becomes of late answers.
+//! `url_rewrite_*`, `store_id_*` and `location_rewrite_*`: commands, what they are told, what becomes of late answers.
 
 use crate::model::rewrite::{HelperProgram, OnTimeout, UrlRewriteTimeout};
 use crate::read::Draft;
@@ -11,6 +11,11 @@ pub(crate) fn url_rewrite_program(draft: &mut Draft, line: &mut Line<'_>) -> Out
 
 pub(crate) fn store_id_program(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     program(&mut draft.config.store_id_program, line);
+    Ok(())
+}
+
+pub(crate) fn location_rewrite_program(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    program(&mut draft.config.location_rewrite_program, line);
     Ok(())
 }
 

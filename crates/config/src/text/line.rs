@@ -184,6 +184,25 @@ impl<'a> Line<'a> {
         self.mark = start..start + end;
     }
 
+    /// `KEY="VALUE"` as it is, blanks and all, if that is what comes next.
+    pub(crate) fn quoted_pair(&mut self) -> Option<&'a str> {
+        let start = self.start();
+        let rest = self.rest;
+        let (key, _) = rest.split_once('"')?;
+        if !key.ends_with('=') || key.contains(blank) || key.contains('#') {
+            return None;
+        }
+        let mut after = rest.get(key.len()..)?;
+        if let Err(message) = quote::quoted(&mut after) {
+            self.mark_from(start);
+            self.fail(message);
+            return None;
+        }
+        self.rest = after;
+        self.mark = start..self.at();
+        self.text.get(start..self.at())
+    }
+
     /// The next word without taking it.
     pub(crate) fn peek(&mut self) -> Option<Cow<'a, str>> {
         let rest = self.rest;

@@ -27,7 +27,7 @@ pub(crate) use refusal::of as refusal_of;
 const QUESTIONS_MAX: usize = 64;
 
 /// What the rules may see of a request.
-pub(crate) fn facts<'f>(received: &Received<'f>) -> Facts<'f> {
+pub(crate) fn facts<'f>(received: &'f Received<'f>) -> Facts<'f> {
     let connection = received.connection;
     let mut facts = Facts::new(
         connection.client,
@@ -42,6 +42,7 @@ pub(crate) fn facts<'f>(received: &Received<'f>) -> Facts<'f> {
         received.now.unix_secs(),
     );
     facts.client = client(received);
+    facts.codes = Some(received);
     facts.luck = received.now.mono_ns.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     facts
 }
@@ -143,6 +144,22 @@ pub(crate) async fn admit_reply(
     Err(Failure::denied(refusal))
 }
 
+/// How much content a reply may have (`reply_body_max_size`); `None` for any.
+pub(crate) fn reply_content_max(
+    cx: &Context,
+    received: &Received<'_>,
+    reply: &ResponseHead,
+    record: &Record,
+) -> Option<u64> {
+    let mut facts = facts(received);
+    facts.reply = Some(ReplyFacts {
+        status: reply.status,
+        fields: &reply.fields,
+    });
+    facts.hop = Some(record.hop_facts());
+    cx.plan.rules.reply_body_max_size(&facts)
+}
+
 /// Does the list say yes, as far as is known without waiting? For the lists that only steer.
 pub(crate) fn allows(cx: &Context, list: List, received: &Received<'_>) -> bool {
     if let Some(always) = cx.plan.rules.list(list).always() {
@@ -182,7 +199,7 @@ pub(crate) fn annotate(cx: &Context, received: &Received<'_>, record: &Record) {
 }
 
 /// What is known of a finished transaction.
-fn final_facts<'f>(received: &Received<'f>, record: &'f Record) -> Facts<'f> {
+fn final_facts<'f>(received: &'f Received<'f>, record: &'f Record) -> Facts<'f> {
     static NO_FIELDS: Fields = Fields::new();
     let mut facts = facts(received);
     facts.reply = Some(ReplyFacts {

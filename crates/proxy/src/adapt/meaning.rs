@@ -51,7 +51,7 @@ fn redirect_status(status: &[u8]) -> Option<u16> {
 
 /// The URL as a field value. Blanks and 8-bit bytes are encoded; controls have no place in a URL,
 /// and would begin another field.
-fn location(url: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn location(url: &[u8]) -> Option<Vec<u8>> {
     if url.is_empty() || url.iter().any(u8::is_ascii_control) {
         return None;
     }

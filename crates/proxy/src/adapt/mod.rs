@@ -4,6 +4,7 @@
 //! The client's own target isn't changed: later stations get a [`Received`] with another one, which
 //! lies in [`Adapted`] until the transaction's end.
 
+mod location;
 mod meaning;
 mod rewriter;
 
@@ -21,6 +22,7 @@ use crate::flow::{Content, Head, Received, Response};
 use crate::record::{Hierarchy, Record, ResultTag};
 use rules::List;
 
+pub(crate) use location::{LocationRewriter, location};
 use meaning::Meaning;
 pub(crate) use rewriter::Rewriter;
 
@@ -138,6 +140,7 @@ pub(crate) fn redirected<'c>(cx: &Context, to: &Redirect, record: &mut Record) -
         head: Head::Built(head),
         content: Content::Empty,
         length: Some(0),
+        content_max: None,
         close: false,
     }
 }

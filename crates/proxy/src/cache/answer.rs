@@ -61,6 +61,7 @@ fn whole<'c>(object: Arc<Object>) -> Response<'c> {
         },
         length,
         head: Head::Stored(object),
+        content_max: None,
         close: false,
     }
 }
@@ -148,6 +149,7 @@ fn partial<'c>(
             left: Some(left),
         },
         length: Some(left),
+        content_max: None,
         close: false,
     }
 }
@@ -175,6 +177,7 @@ fn bodyless<'c>(head: Box<ResponseHead>) -> Response<'c> {
         head: Head::Built(head),
         content: Content::Empty,
         length: (!empty).then_some(0),
+        content_max: None,
         close: false,
     }
 }

@@ -186,6 +186,7 @@ pub(crate) fn purge<'c>(
         head: Head::Built(head),
         content: Content::Empty,
         length: Some(0),
+        content_max: None,
         close: false,
     }
 }
@@ -311,6 +312,7 @@ pub(crate) fn pass<'c>(
     Response {
         head: Head::Built(head),
         length,
+        content_max: None,
         // An early answer: what is left of the request is not waited for.
         close: body.is_still_asked(),
         content: Content::Origin(body),

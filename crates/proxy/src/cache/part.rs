@@ -230,6 +230,7 @@ pub(crate) fn store<'c>(
             left: Some(length),
         },
         length: Some(length),
+        content_max: None,
         close: false,
     }
 }
@@ -294,6 +295,7 @@ pub(crate) fn answer_from_parts<'c>(
         head: Head::Built(head),
         content: Content::Parts(readers?),
         length: Some(parts.length),
+        content_max: None,
         close: false,
     })
 }

@@ -13,9 +13,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use net::half::split;
+use rules::List;
 use wire::field::FieldId;
 use wire::http1::{Framing, ProxyAuth, ResponseHead, Version, kept_coding, remove_hop_by_hop};
 
+use crate::access;
 use crate::cache::Conditions;
 use crate::context::Context;
 use crate::delay::Delay;
@@ -331,13 +333,24 @@ impl<'c> Job<'_, 'c> {
                     let chunked = self.received.framing == Framing::Chunked;
                     let deadline = cx.ticker.deadline();
                     let timeout = cx.plan.timeouts.write;
-                    let upload = upload::run(client, write, chunked, deadline, timeout);
+                    let after = self.after_content();
+                    let upload = upload::run(client, write, (chunked, after), (deadline, timeout));
                     Sending::Content(Box::pin(upload))
                 }
                 None => return Err(nowhere()),
             },
         };
         Ok(Exchange { wire, sending })
+    }
+
+    /// What is sent behind the content, for servers that wait for a line's end there (`broken_posts`).
+    fn after_content(&self) -> &'static [u8] {
+        let is_post = self.received.head.method == http::Method::POST;
+        if is_post && access::allows(self.cx, List::BrokenPosts, self.received) {
+            b"\r\n"
+        } else {
+            b""
+        }
     }
 
     /// Awaits `work`, unless the client leaves and nobody else waits for the response.

@@ -11,7 +11,7 @@ use crate::failure::{Failure, FailureKind, Side};
 use crate::fetch::UploadError;
 use crate::listen::client::{ClientError, ClientIn};
 
-/// Sends all content that `client` has for this request and gives the writing half back.
+/// Sends all content that `client` has for this request, then `after`, and gives the writing half back.
 ///
 /// # Errors
 ///
@@ -19,9 +19,8 @@ use crate::listen::client::{ClientError, ClientIn};
 pub(crate) async fn run(
     client: &mut ClientIn,
     mut write: WriteHalf,
-    chunked: bool,
-    deadline: Deadline,
-    timeout: Duration,
+    (chunked, after): (bool, &[u8]),
+    (deadline, timeout): (Deadline, Duration),
 ) -> Result<WriteHalf, UploadError> {
     let mut size = Vec::new();
     loop {
@@ -30,15 +29,18 @@ pub(crate) async fn run(
             break;
         };
         size.clear();
-        let mut after: &[u8] = &[];
+        let mut end: &[u8] = &[];
         if chunked {
             write_chunk_head(piece.len(), &mut size);
-            after = b"\r\n";
+            end = b"\r\n";
         }
-        put(&mut write, &deadline, timeout, &[&size, piece, after]).await?;
+        put(&mut write, &deadline, timeout, &[&size, piece, end]).await?;
     }
     if chunked {
         put(&mut write, &deadline, timeout, &[LAST_CHUNK]).await?;
+    }
+    if !after.is_empty() {
+        put(&mut write, &deadline, timeout, &[after]).await?;
     }
     Ok(write)
 }

@@ -2,6 +2,7 @@
 
 use config::external::ExternalAclType;
 use config::{Config, HeaderAdd, Place, Problem, Problems, Severity};
+use rules::acl::note::Annotation;
 use wire::helper::Quoting;
 
 use super::{Dialect, Format, Scene};
@@ -81,6 +82,19 @@ pub fn check(config: &Config) -> Result<(), Problems> {
         for line in lines.iter().filter(|line| line.quoted) {
             let whole = format!("{directive} {} \"{}\"", line.name, line.value);
             check(whole, &line.value, Dialect::Logformat, &line.place);
+        }
+    }
+    for line in config
+        .acls
+        .iter()
+        .filter(|line| line.kind.starts_with("annotate_"))
+    {
+        for note in line.values.texts() {
+            let parsed = Annotation::parse(&line.flags, &note);
+            if let Some(text) = parsed.as_ref().and_then(Annotation::codes) {
+                let whole = format!("acl {} {} {note}", line.name, line.kind);
+                check(whole, text, Dialect::Logformat, &line.place);
+            }
         }
     }
     for class in &config.external_acl_types {

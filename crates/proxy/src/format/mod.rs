@@ -13,6 +13,7 @@ mod time;
 mod value;
 
 use jiff::tz::TimeZone;
+use rules::Codes;
 use wire::helper::Quoting;
 
 use code::Code;
@@ -24,6 +25,8 @@ pub use parse::FormatError;
 pub(crate) use scene::{AclCall, Scene};
 pub(crate) use time::LocalTime;
 use value::Kind;
+
+use crate::flow::Received;
 
 /// Where a text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,6 +175,18 @@ impl Format {
             Part::Text(_) => false,
             Part::Code(piece) => is_wanted(piece.code),
         })
+    }
+}
+
+impl Codes for Received<'_> {
+    /// Compiled each time, for only annotations with codes come here; they are checked at load.
+    fn fill(&self, text: &str) -> String {
+        let Ok(format) = Format::compile(text, Dialect::Logformat) else {
+            return text.to_owned();
+        };
+        let mut filled = Vec::new();
+        format.render(&Scene::of_request(self), &mut filled);
+        String::from_utf8_lossy(&filled).into_owned()
     }
 }
 

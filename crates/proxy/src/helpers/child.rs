@@ -15,8 +15,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stats::{Cells, Counter, Gauge, Histogram};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::io::{AsyncReadExt as _, Interest};
+use tokio::net::unix::pipe;
+use tokio::process::ChildStdout;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, timeout};
@@ -96,7 +97,7 @@ pub(super) struct Child {
     inbox: Inbox,
     mode: Mode,
     asked: AskedTable,
-    stdin: ChildStdin,
+    stdin: pipe::Sender,
     stdout: ChildStdout,
     out: Vec<u8>,
     lines: Lines,
@@ -209,7 +210,8 @@ impl Child {
         tokio::select! {
             biased;
             read = stdout.read(buffer) => Event::Read(read),
-            wrote = stdin.write(out), if !out.is_empty() => Event::Wrote(wrote),
+            wrote = write(stdin, out), if !out.is_empty() => Event::Wrote(wrote),
+            closed = closed(stdin) => Event::Wrote(Err(closed)),
             work = given(inbox) => Event::Given(work),
             question = asked_by_holder(mode), if asked.is_empty() => Event::Asked(question),
             _ = ticks.tick(), if is_waiting => Event::Tick,
@@ -381,6 +383,24 @@ impl Child {
                 }
             }
         }
+    }
+}
+
+async fn write(stdin: &pipe::Sender, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        stdin.writable().await?;
+        match stdin.try_write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            wrote => return wrote,
+        }
+    }
+}
+
+/// Resolves when the process reads no more: what it has been asked, it may never have seen.
+async fn closed(stdin: &pipe::Sender) -> io::Error {
+    match stdin.ready(Interest::ERROR).await {
+        Ok(_) => io::ErrorKind::BrokenPipe.into(),
+        Err(error) => error,
     }
 }
 

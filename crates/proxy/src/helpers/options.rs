@@ -28,6 +28,8 @@ pub enum Kind {
     UrlRewrite,
     /// `store_id_program`
     StoreId,
+    /// `location_rewrite_program`
+    LocationRewrite,
     /// `sslcrtd_program`
     CertGenerator,
     /// `sslcrtvalidator_program`
@@ -83,6 +85,7 @@ impl Kind {
             Self::ExternalAcl => Row::lines("external_acl", Dialect::Plain),
             Self::UrlRewrite => Row::lines("redirector", Dialect::UrlRewrite),
             Self::StoreId => Row::lines("store_id", Dialect::StoreId),
+            Self::LocationRewrite => Row::lines("location_rewriter", Dialect::UrlRewrite),
             Self::CertGenerator => Row::certificates("ssl_crtd"),
             Self::CertValidator => Row::certificates("ssl_crt_validator"),
         }

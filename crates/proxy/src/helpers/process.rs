@@ -6,7 +6,8 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::net::unix::pipe;
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 use tokio::time::timeout;
 
 use super::END_GRACE;
@@ -21,7 +22,7 @@ pub(super) struct Process {
 /// The process's standard streams.
 #[derive(Debug)]
 pub(super) struct Pipes {
-    pub(super) stdin: ChildStdin,
+    pub(super) stdin: pipe::Sender,
     pub(super) stdout: ChildStdout,
     pub(super) stderr: ChildStderr,
 }
@@ -44,7 +45,7 @@ impl Process {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
         let pipes = Pipes {
-            stdin,
+            stdin: pipe::Sender::from_owned_fd(stdin.into_owned_fd()?)?,
             stdout,
             stderr,
         };

@@ -1,4 +1,4 @@
-//! What URL rewriters and store-ID helpers have in common: a pool of children that are asked about
+//! What URL rewriters, Location rewriters and store-ID helpers have in common: a pool of children that are asked about
 //! a URL, with words about the request behind it.
 
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use config::helper::Pool as PoolSize;
 use config::rewrite::HelperProgram;
 use config::{Problem, Problems, Severity};
-use wire::helper::Answer;
+use wire::helper::{Answer, Quoting, quote};
 
 use super::{Failed, Helpers, Kind, Options, Overload, Pool};
 use crate::flow::Received;
@@ -67,8 +67,20 @@ impl UrlHelper {
     /// # Errors
     /// Why there is no answer.
     pub(crate) async fn ask(&self, received: &Received<'_>) -> Result<Answer, Failed> {
-        let mut line = Vec::with_capacity(2 * received.target.url().len() + 64);
-        line.extend_from_slice(received.target.url());
+        self.ask_about(received.target.url(), received).await
+    }
+
+    /// Asks about another URL that has to do with the request.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub(crate) async fn ask_about(
+        &self,
+        url: &[u8],
+        received: &Received<'_>,
+    ) -> Result<Answer, Failed> {
+        let mut line = Vec::with_capacity(2 * url.len() + 64);
+        quote(Quoting::UrlKeepingPercent, url, &mut line);
         let url_bytes = line.len();
         line.push(b' ');
         self.extras.render(&Scene::of_request(received), &mut line);

@@ -6,6 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
+use stats::Counter;
 use store::{FileSlice, ReadError, Reader, Slice};
 use wire::http1::{LAST_CHUNK, Version, write_chunk_head, write_status_line};
 
@@ -81,6 +82,7 @@ pub(crate) async fn send(
         framed,
         timeout,
         body_bytes: 0,
+        content_left: response.content_max.unwrap_or(u64::MAX),
     };
     if let Head::Built(head) = response.head {
         cx.heads.give(head);
@@ -98,7 +100,7 @@ pub(crate) async fn send(
         Err(cut) => {
             record.mark(match cut {
                 Cut::ClientTimedOut => Marks::TIMED_OUT,
-                Cut::Client | Cut::Source => Marks::ABORTED,
+                Cut::Client | Cut::Source | Cut::TooLong => Marks::ABORTED,
             });
             out.abort();
             Sent::Cut
@@ -167,6 +169,8 @@ enum Cut {
     Client,
     ClientTimedOut,
     Source,
+    /// There is more content than `reply_body_max_size` allows.
+    TooLong,
 }
 
 impl From<io::Error> for Cut {
@@ -185,6 +189,8 @@ struct Sender<'o> {
     framed: Framed,
     timeout: Duration,
     body_bytes: u64,
+    /// Content that may still go out.
+    content_left: u64,
 }
 
 impl Sender<'_> {
@@ -277,10 +283,26 @@ impl Sender<'_> {
         Ok(())
     }
 
+    /// Counts content that is about to go out. What would be too much isn't sent in part: who reads no end knows that
+    /// there is more.
+    fn spend(&mut self, bytes: u64) -> Result<(), Cut> {
+        match self.content_left.checked_sub(bytes) {
+            Some(left) => {
+                self.content_left = left;
+                Ok(())
+            }
+            None => {
+                self.cx.cells.count(Counter::LimitReplyBody);
+                Err(Cut::TooLong)
+            }
+        }
+    }
+
     /// Sends pieces, with what waits in the buffer, in one call if the client's socket takes them.
     async fn pieces(&mut self, pieces: &[Bytes]) -> Result<(), Cut> {
         let waiting = self.out.buf.len();
         let bytes: usize = pieces.iter().map(Bytes::len).sum();
+        self.spend(bytes as u64)?;
         let mut after: &[u8] = &[];
         if self.framed == Framed::Chunked {
             write_chunk_head(bytes, &mut self.out.buf);
@@ -296,6 +318,7 @@ impl Sender<'_> {
 
     /// Sends a part of a file, behind what waits in the buffer. What ends a chunk waits for what follows.
     async fn file(&mut self, mut file: FileSlice) -> Result<(), Cut> {
+        self.spend(file.len())?;
         let waiting = self.out.buf.len();
         if self.framed == Framed::Chunked {
             let bytes = usize::try_from(file.len()).unwrap_or(usize::MAX);
@@ -317,6 +340,7 @@ impl Sender<'_> {
 
     /// Sends a piece, with what waits in the buffer, in one call.
     async fn piece(&mut self, piece: &[u8]) -> Result<(), Cut> {
+        self.spend(piece.len() as u64)?;
         let waiting = self.out.buf.len();
         let mut after: &[u8] = &[];
         if self.framed == Framed::Chunked && !piece.is_empty() {

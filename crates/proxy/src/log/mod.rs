@@ -4,17 +4,19 @@
 //! workers and logs swaps the buffers out and writes them (`writer.rs`). No worker waits for a disk,
 //! and the thread sleeps while nothing happens. No access log means no buffer and no thread.
 
+mod bell;
+mod handle;
 mod line;
 mod output;
 mod syslog;
 mod text;
 mod writer;
 
+pub use handle::{AccessLog, LogHandle, Options, RetiredLog, Spec};
 pub use line::Format;
 pub(crate) use line::{media_type, push_outcome, stripped};
 pub use output::{OpenError, Place, rename_away};
 pub use syslog::{Facility, Priority, Syslog};
-pub use writer::{AccessLog, LogHandle, Options, RetiredLog, Spec};
 
 use crate::flow::Received;
 use crate::record::Record;

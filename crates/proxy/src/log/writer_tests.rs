@@ -1,5 +1,7 @@
 use std::fs;
 
+use super::super::handle::{AccessLog, Door, LogHandle, Spec};
+use super::super::output::Place;
 use super::*;
 use crate::record::Record;
 

@@ -6,13 +6,14 @@ mod page;
 
 use http::Method;
 use rules::ReplyFacts;
+use stats::Counter;
 use wire::field::FieldId;
 use wire::http1::{ProxyAuth, ResponseHead, Version, remove_hop_by_hop, write_request_head};
 
 use crate::access;
 use crate::cache::stored;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind, Side};
 use crate::fetch;
 use crate::flow::{Content, Head, Object, Received, Response};
 use crate::format::Scene;
@@ -42,15 +43,19 @@ pub(crate) async fn prepare<'c>(
 ) -> Result<Response<'c>, Failure> {
     let rules = &cx.plan.rules;
     let checks = rules.list(rules::List::HttpReplyAccess).always() != Some(true);
+    let limits = rules.limits_replies();
     let tells = received.connection.login.has_info();
     if let Head::Stored(object) = &response.head {
-        if !checks && !tells && rules.reply_fields.is_noop() && !cx.log.shows_reply() {
+        if !checks && !limits && !tells && rules.reply_fields.is_noop() && !cx.log.shows_reply() {
             if cx.log.has_any() {
                 record.set_content_type(object.meta.content_type());
             }
             return Ok(response);
         }
         response.head = Head::Built(stored_head(cx, object));
+    }
+    if limits {
+        limit(cx, received, &mut response, record)?;
     }
     if let Head::Built(head) = &mut response.head {
         if let Some(content_type) = head.fields.get(FieldId::ContentType) {
@@ -64,6 +69,38 @@ pub(crate) async fn prepare<'c>(
         access::add_login_fields(received, &mut head.fields);
     }
     Ok(response)
+}
+
+/// `reply_body_max_size`: content that is said to be longer is refused; of unknown length it is cut when it gets there.
+///
+/// # Errors
+///
+/// It is longer.
+fn limit(
+    cx: &Context,
+    received: &Received<'_>,
+    response: &mut Response<'_>,
+    record: &mut Record,
+) -> Result<(), Failure> {
+    let Head::Built(head) = &response.head else {
+        return Ok(());
+    };
+    let Some(most) = access::reply_content_max(cx, received, head, record) else {
+        return Ok(());
+    };
+    let bodyless = received.head.method == Method::HEAD || matches!(head.status, 204 | 304);
+    match response.length {
+        _ if bodyless => {}
+        Some(length) if length > most => {
+            cx.cells.count(Counter::LimitReplyBody);
+            record.tag(ResultTag::DeniedReply);
+            let failure = Failure::new(FailureKind::TooBig, Side::Hop).with_status(403);
+            return Err(failure.with_detail("reply_body_max_size"));
+        }
+        Some(_) => {}
+        None => response.content_max = Some(most),
+    }
+    Ok(())
 }
 
 /// The head of a hit as fields, signed as a hit.
@@ -140,6 +177,7 @@ pub(crate) fn own<'c>(
         head: Head::Built(reply),
         length: Some(body.len() as u64),
         content: Content::Page(body),
+        content_max: None,
         close: false,
     })
 }

@@ -178,6 +178,7 @@ fn page<'c>(
         head: Head::Built(head),
         length: Some(body.len() as u64),
         content: Content::Page(body),
+        content_max: None,
         close: false,
     }
 }
@@ -210,6 +211,7 @@ fn elsewhere<'c>(
         head: Head::Built(head),
         length: Some(0),
         content: Content::Empty,
+        content_max: None,
         close: false,
     }
 }

@@ -1,7 +1,8 @@
 //! Which ACL was asked last: what `deny_info` goes by, as in Squid. Asked for after a refusal alone.
 
 use super::{AccessList, Rule};
-use crate::acl::test::{Memo, Test};
+use crate::acl::named::Memo;
+use crate::acl::test::Test;
 use crate::acl::{Acls, Term, Verdict};
 use crate::facts::Facts;
 

@@ -12,9 +12,11 @@ use super::address::{AddressSet, AddressValue, Spans};
 use super::domain::{BadName, DomainSet, Domains};
 use super::ere::BadEre;
 use super::findings::Findings;
+use super::method::MethodSet;
+use super::named::{Acl, Acls, Term};
 use super::number::{PortSet, StatusSet};
 use super::pattern::{self, BadPattern, PatternSet, Patterns};
-use super::test::{Acl, Acls, FieldTest, MethodSet, Term, Test, field_of};
+use super::test::{FieldTest, Test, field_of};
 use super::time::TimeSet;
 
 mod state;

@@ -1,6 +1,9 @@
 //! Annotations: ACLs that look at them (`note`, `tag`, `urlgroup`) and ACLs that make them (`annotate_transaction`,
 //! `annotate_client`).
 
+use std::borrow::Cow;
+
+use crate::facts::Codes;
 use crate::learnt::{Learnt, Notes};
 
 /// Between the values of a list in one annotation, where `-m` doesn't say.
@@ -50,11 +53,13 @@ fn delimiters(flags: &[String]) -> Option<&str> {
     Some(given.unwrap_or(DELIMITERS))
 }
 
-/// One `KEY=VALUE` or `KEY+=VALUE`.
+/// One `KEY=VALUE` or `KEY+=VALUE`; the value may be in quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
     name: Box<str>,
     value: Box<str>,
+    /// Written in quotes: its codes are filled in.
+    has_codes: bool,
     /// Written with `+=`: comes behind what is there, with this between the two.
     behind: Option<char>,
 }
@@ -67,19 +72,49 @@ impl Annotation {
             Some(name) => (name, true),
             None => (name, false),
         };
+        let quoted = value
+            .strip_prefix('"')
+            .and_then(|value| value.strip_suffix('"'));
         let delimiter = delimiters(flags).unwrap_or(DELIMITERS).chars().next();
         (!name.is_empty()).then(|| Self {
             name: name.into(),
-            value: value.into(),
+            value: quoted.map_or_else(|| value.to_owned(), unescaped).into(),
+            has_codes: quoted.is_some(),
             behind: delimiter.filter(|_| appends),
         })
     }
 
-    /// Makes it.
-    pub fn make(&self, notes: &mut Notes) {
-        match self.behind {
-            Some(delimiter) => notes.append(&self.name, &self.value, delimiter),
-            None => notes.set(&self.name, &self.value),
+    /// Its text, if that has codes to be filled in.
+    pub fn codes(&self) -> Option<&str> {
+        self.has_codes.then_some(&*self.value)
+    }
+
+    /// What is noted of this transaction.
+    pub(crate) fn value(&self, codes: Option<&dyn Codes>) -> Cow<'_, str> {
+        match codes.filter(|_| self.has_codes) {
+            Some(codes) => codes.fill(&self.value).into(),
+            None => (&*self.value).into(),
         }
     }
+
+    /// Makes it.
+    pub(crate) fn make(&self, value: &str, notes: &mut Notes) {
+        match self.behind {
+            Some(delimiter) => notes.append(&self.name, value, delimiter),
+            None => notes.set(&self.name, value),
+        }
+    }
+}
+
+/// What stood in quotes, without the backslashes before quotes and backslashes.
+fn unescaped(quoted: &str) -> String {
+    let mut text = String::with_capacity(quoted.len());
+    let mut chars = quoted.chars();
+    while let Some(char) = chars.next() {
+        text.push(match char {
+            '\\' => chars.next().unwrap_or(char),
+            _ => char,
+        });
+    }
+    text
 }

@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 use http::Method;
 use jiff::tz::TimeZone;
 use memchr::memchr;
@@ -12,172 +12,14 @@ use wire::{FieldId, Fields};
 
 use super::address::AddressSet;
 use super::domain::DomainSet;
+use super::method::MethodSet;
+use super::named::{Acls, Memo, Term, Verdict};
 use super::note::{Annotation, NoteTest};
 use super::number::{PortSet, StatusSet};
 use super::pattern::PatternSet;
 use super::time::TimeSet;
 use super::user::{UserSet, eui64};
 use crate::facts::{Facts, Question};
-use crate::learnt::Notes;
-
-/// What an ACL says of a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It matches.
-    Match,
-    /// It doesn't.
-    NoMatch,
-    /// Its type isn't built yet: an `allow` rule with it doesn't apply, a `deny` rule does, negated or not.
-    Unknown,
-    /// A fact is missing.
-    Ask(Question),
-}
-
-impl Verdict {
-    fn of(matches: bool) -> Self {
-        if matches { Self::Match } else { Self::NoMatch }
-    }
-
-    fn negate(self) -> Self {
-        match self {
-            Self::Match => Self::NoMatch,
-            Self::NoMatch => Self::Match,
-            other => other,
-        }
-    }
-}
-
-/// An ACL in a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Term {
-    /// Index into [`Acls`].
-    pub(crate) acl: u32,
-    /// Written as `!name`.
-    pub(crate) negated: bool,
-}
-
-/// A named ACL.
-#[derive(Debug)]
-pub struct Acl {
-    /// Its name.
-    pub name: Box<str>,
-    /// What it asks.
-    pub(crate) test: Test,
-}
-
-/// All ACLs of a configuration, in order of definition.
-#[derive(Debug, Default)]
-pub struct Acls {
-    list: Vec<Acl>,
-    /// Index of each by name.
-    by_name: HashMap<Box<str>, u32>,
-}
-
-/// Answers already known in one check: an ACL that several rules name is asked once.
-#[derive(Debug, Default)]
-pub(crate) struct Memo {
-    known: u64,
-    matches: u64,
-}
-
-impl Acls {
-    /// The ACL of this name.
-    pub fn find(&self, name: &str) -> Option<u32> {
-        self.by_name.get(name).copied()
-    }
-
-    /// Adds an ACL, whose name isn't taken yet.
-    pub(crate) fn push(&mut self, acl: Acl) {
-        if let Ok(index) = u32::try_from(self.list.len()) {
-            self.by_name.insert(acl.name.clone(), index);
-        }
-        self.list.push(acl);
-    }
-
-    /// The ACL with this index.
-    pub(crate) fn get(&self, acl: u32) -> Option<&Acl> {
-        self.list.get(acl as usize)
-    }
-
-    /// Name of the ACL with this index.
-    pub fn name(&self, acl: u32) -> Option<&str> {
-        self.list.get(acl as usize).map(|acl| &*acl.name)
-    }
-
-    /// Class and words of the `external` ACL with this index.
-    pub(crate) fn external(&self, acl: u32) -> Option<(&str, &[Box<str>])> {
-        match &self.list.get(acl as usize)?.test {
-            Test::External { class, args } => Some((class, args)),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn test(&self, term: Term) -> Option<&Test> {
-        self.list.get(term.acl as usize).map(|acl| &acl.test)
-    }
-
-    /// What the term says of the facts.
-    pub(crate) fn check(&self, term: Term, facts: &Facts<'_>, memo: &mut Memo) -> Verdict {
-        let Some(acl) = self.list.get(term.acl as usize) else {
-            return Verdict::Unknown;
-        };
-        let verdict = if acl.test.is_costly() && term.acl < u64::BITS {
-            let bit = 1u64 << term.acl;
-            if memo.known & bit != 0 {
-                Verdict::of(memo.matches & bit != 0)
-            } else {
-                let verdict = acl.test.check(term.acl, self, facts, memo);
-                memo.known |= if matches!(verdict, Verdict::Match | Verdict::NoMatch) {
-                    bit
-                } else {
-                    0
-                };
-                memo.matches |= if verdict == Verdict::Match { bit } else { 0 };
-                verdict
-            }
-        } else {
-            acl.test.check(term.acl, self, facts, memo)
-        };
-        if term.negated {
-            verdict.negate()
-        } else {
-            verdict
-        }
-    }
-
-    /// Do all terms match? Terms are asked from left to right, and none after one that doesn't match.
-    pub(crate) fn check_all(&self, terms: &[Term], facts: &Facts<'_>, memo: &mut Memo) -> Verdict {
-        let mut unknown = false;
-        for &term in terms {
-            match self.check(term, facts, memo) {
-                Verdict::Match => {}
-                Verdict::Unknown => unknown = true,
-                verdict => return verdict,
-            }
-        }
-        if unknown {
-            Verdict::Unknown
-        } else {
-            Verdict::Match
-        }
-    }
-
-    fn check_any(&self, terms: &[Term], facts: &Facts<'_>, memo: &mut Memo) -> Verdict {
-        let mut unknown = false;
-        for &term in terms {
-            match self.check(term, facts, memo) {
-                Verdict::NoMatch => {}
-                Verdict::Unknown => unknown = true,
-                verdict => return verdict,
-            }
-        }
-        if unknown {
-            Verdict::Unknown
-        } else {
-            Verdict::NoMatch
-        }
-    }
-}
 
 /// A field and the patterns for its value.
 #[derive(Debug)]
@@ -270,7 +112,7 @@ const NO_NAME: &str = "none";
 
 impl Test {
     /// Is it worth remembering the answer?
-    fn is_costly(&self) -> bool {
+    pub(super) fn is_costly(&self) -> bool {
         matches!(
             self,
             Self::DstDomRegex { .. }
@@ -301,7 +143,13 @@ impl Test {
         )
     }
 
-    fn check(&self, index: u32, acls: &Acls, facts: &Facts<'_>, memo: &mut Memo) -> Verdict {
+    pub(super) fn check(
+        &self,
+        index: u32,
+        acls: &Acls,
+        facts: &Facts<'_>,
+        memo: &mut Memo,
+    ) -> Verdict {
         let target = facts.target;
         Verdict::of(match self {
             Self::Everything => true,
@@ -374,8 +222,7 @@ impl Test {
             Self::External { .. } => return external(index, facts),
             Self::Note(tests) => tests.iter().any(|test| test.matches(facts.learnt)),
             Self::Annotate { notes, client } => {
-                let make = |own: &mut Notes| notes.iter().for_each(|note| note.make(own));
-                facts.learnt.annotate(index, *client, make);
+                annotate(index, notes, *client, facts);
                 true
             }
             Self::Connections(most) => match facts.learnt.client_connections() {
@@ -398,26 +245,23 @@ impl Test {
             Self::HasReply => facts.reply.is_some(),
             Self::Random(below) => spread(facts.luck ^ u64::from(index)) < *below,
             Self::AnyOf(terms) => return acls.check_any(terms, facts, memo),
-            Self::AllOf(lines) => return any_line(lines, acls, facts, memo),
+            Self::AllOf(lines) => return acls.check_lines(lines, facts, memo),
             Self::NotYet => return Verdict::Unknown,
         })
     }
 }
 
-fn any_line(lines: &[Box<[Term]>], acls: &Acls, facts: &Facts<'_>, memo: &mut Memo) -> Verdict {
-    let mut unknown = false;
-    for line in lines {
-        match acls.check_all(line, facts, memo) {
-            Verdict::NoMatch => {}
-            Verdict::Unknown => unknown = true,
-            verdict => return verdict,
+fn annotate(index: u32, notes: &[Annotation], client: bool, facts: &Facts<'_>) {
+    if !facts.learnt.may_annotate(index) {
+        return;
+    }
+    // Filled in before any is made: codes may show other notes.
+    let values: SmallVec<[_; 2]> = notes.iter().map(|note| note.value(facts.codes)).collect();
+    facts.learnt.annotate(client, |own| {
+        for (note, value) in notes.iter().zip(&values) {
+            note.make(value, own);
         }
-    }
-    if unknown {
-        Verdict::Unknown
-    } else {
-        Verdict::NoMatch
-    }
+    });
 }
 
 /// `dst`: any address of the target's host is in the set; with `-n` only an address in the URL counts.
@@ -543,52 +387,6 @@ fn spread(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     value ^ (value >> 31)
-}
-
-/// Methods: those of RFC 9110 and PURGE as bits, others by name.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct MethodSet {
-    bits: u16,
-    others: Vec<Box<str>>,
-}
-
-impl MethodSet {
-    /// Adds a method; names of known methods are read in any letter case.
-    pub(crate) fn insert(&mut self, name: &str) {
-        let upper = name.to_ascii_uppercase();
-        let known = Method::from_bytes(upper.as_bytes())
-            .ok()
-            .and_then(|method| bit(&method));
-        match known {
-            Some(bit) => self.bits |= bit,
-            None => self.others.push(name.into()),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn contains(&self, method: &Method) -> bool {
-        match bit(method) {
-            Some(bit) => self.bits & bit != 0,
-            None => self.others.iter().any(|name| **name == *method.as_str()),
-        }
-    }
-}
-
-#[inline]
-fn bit(method: &Method) -> Option<u16> {
-    Some(match *method {
-        Method::GET => 1,
-        Method::HEAD => 1 << 1,
-        Method::POST => 1 << 2,
-        Method::PUT => 1 << 3,
-        Method::DELETE => 1 << 4,
-        Method::CONNECT => 1 << 5,
-        Method::OPTIONS => 1 << 6,
-        Method::TRACE => 1 << 7,
-        Method::PATCH => 1 << 8,
-        _ if method.as_str() == "PURGE" => 1 << 9,
-        _ => return None,
-    })
 }
 
 /// The value of a request or reply field that an ACL type of its own looks at.

@@ -22,6 +22,19 @@ fn access_log_lines_have_lists_of_their_own() {
 }
 
 #[test]
+fn maxconn_without_the_table_of_clients_is_told_of() {
+    let warned = |conf: &str| {
+        rules(conf)
+            .warnings
+            .iter()
+            .any(|warning| warning.message.contains("'client_db off'"))
+    };
+    assert!(warned("client_db off\nacl many maxconn 5"));
+    assert!(!warned("client_db on\nacl many maxconn 5"));
+    assert!(!warned("client_db off\nacl one src 10.0.0.1"));
+}
+
+#[test]
 fn the_first_value_whose_acls_match_holds() {
     let rules = rules(
         "acl local src 10.0.0.0/8\nacl far dst 192.0.2.0/24\n\

@@ -228,7 +228,82 @@ fn a_line_at_the_limit_passes_and_a_longer_one_does_not() {
     assert!(!lines.has_rest());
 }
 
+/// Undoes `%XX`.
+fn unescaped(word: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut rest = word;
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after
+            .get(..2)
+            .and_then(|digits| str::from_utf8(digits).ok());
+        let digits = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        match digits.filter(|_| byte == b'%') {
+            Some(digits) => {
+                out.push(u8::from_str_radix(digits, 16).unwrap());
+                rest = &after[2..];
+            }
+            None => {
+                out.push(byte);
+                rest = after;
+            }
+        }
+    }
+    out
+}
+
+/// Words as a shell reads them: quotes keep blanks, a backslash what follows; `\n`, `\r`, `\t` are those.
+fn shell_words(line: &[u8]) -> Vec<Vec<u8>> {
+    let mut words = vec![Vec::new()];
+    let mut in_quotes = false;
+    let mut bytes = line.iter();
+    while let Some(&byte) = bytes.next() {
+        let word = words.last_mut().unwrap();
+        match byte {
+            b'\\' => word.push(match bytes.next().unwrap() {
+                b'n' => b'\n',
+                b'r' => b'\r',
+                b't' => b'\t',
+                other => *other,
+            }),
+            b'"' => in_quotes = !in_quotes,
+            b' ' if !in_quotes => words.push(Vec::new()),
+            _ => word.push(byte),
+        }
+    }
+    words
+}
+
 proptest! {
+    /// A helper that undoes a style as it is documented has the value; and a line has all its words, whatever they are.
+    #[test]
+    fn words_are_read_back(values in prop::collection::vec(prop::collection::vec(1_u8.., 1..40), 1..5)) {
+        for style in [Quoting::Url, Quoting::UrlKeepingPercent, Quoting::Quoted, Quoting::Shell] {
+            let words: Vec<Vec<u8>> = values.iter().map(|value| {
+                let mut word = Vec::new();
+                quote(style, value, &mut word);
+                word
+            }).collect();
+            let quoted = |word: &Vec<u8>| [b"\"", word.as_slice(), b"\""].concat();
+            let line = match style {
+                Quoting::Quoted => words.iter().map(quoted).collect::<Vec<_>>().join(&b' '),
+                _ => words.join(&b' '),
+            };
+            prop_assert!(!line.iter().any(|byte| matches!(byte, b'\n' | b'\r' | 0)));
+            let read = match style {
+                Quoting::Url | Quoting::UrlKeepingPercent => {
+                    line.split(|byte| *byte == b' ').map(unescaped).collect::<Vec<_>>()
+                }
+                _ => shell_words(&line),
+            };
+            let expected: Vec<Vec<u8>> = match style {
+                // What looks like an escape is one.
+                Quoting::UrlKeepingPercent => values.iter().map(|value| unescaped(value)).collect(),
+                _ => values.clone(),
+            };
+            prop_assert_eq!(read, expected, "{:?}", style);
+        }
+    }
+
     /// What a question says in URL or shell style, a helper that says it back is understood to say.
     #[test]
     fn a_word_comes_back_as_it_went(value in prop::collection::vec(1_u8.., 0..80)) {

@@ -51,6 +51,10 @@ pub(super) fn after(
 ) -> Failure {
     let (scheme, received) = (attempt.scheme, attempt.received);
     let (offer, user) = match refused {
+        Refused::Told(user, message) => {
+            received.learnt.note(|notes| notes.set("message", &message));
+            return all(cx, logins, received, user);
+        }
         Refused::Wrong(user) | Refused::Unknown(user) => return all(cx, logins, received, user),
         Refused::Stale(user) => (scheme.offer(received, true), user),
         Refused::Continue(token) => {

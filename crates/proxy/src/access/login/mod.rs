@@ -119,12 +119,25 @@ struct User {
 enum Refused {
     /// The credentials are wrong, or make no sense. The name is for the log.
     Wrong(Option<Arc<str>>),
+    /// They are wrong, and the helper has words for the client.
+    Told(Option<Arc<str>>, Box<str>),
     /// They are right, but for a challenge that is too old (RFC 7616 §3.3, `stale`).
     Stale(Option<Arc<str>>),
     /// The handshake goes on: this is the next challenge.
     Continue(Box<[u8]>),
     /// The helper couldn't say.
     Unknown(Option<Arc<str>>),
+}
+
+impl Refused {
+    /// What follows from a helper's no: its message is for the page, and without one what it says behind its answer.
+    fn told(user: Option<Arc<str>>, answer: &Answer) -> Self {
+        let message = answer.get("message").unwrap_or(&answer.rest);
+        match message {
+            b"" => Self::Wrong(user),
+            _ => Self::Told(user, String::from_utf8_lossy(message).into()),
+        }
+    }
 }
 
 impl Logins {
@@ -271,7 +284,7 @@ impl Scheme {
         match answer {
             Ok(answer) => match answer.verdict {
                 Verdict::Ok | Verdict::Tt => Ok(answer),
-                Verdict::Err => Err(Refused::Wrong(name.cloned())),
+                Verdict::Err => Err(Refused::told(name.cloned(), &answer)),
                 Verdict::Bh => {
                     let message = answer.get("message").unwrap_or_default().escape_ascii();
                     self.complain(&format_args!("the helper could not say: {message}"));

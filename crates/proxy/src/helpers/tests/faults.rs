@@ -96,6 +96,19 @@ async fn a_child_that_hangs_is_killed_and_replaced() {
 }
 
 #[tokio::test]
+async fn a_child_that_reads_no_more_is_replaced_at_once() {
+    let stage = Stage::new();
+    let deaf = at_first("read -r q; exec <&-; exec sleep 600");
+    let pool = stage.pool(&stage.script(Kind::ExternalAcl, &deaf));
+    assert_eq!(
+        said(&within(pool.ask(b"q")).await, "k_"),
+        "q",
+        "of the second"
+    );
+    assert_eq!(pool.status().deaths, 1);
+}
+
+#[tokio::test]
 async fn one_slow_answer_delays_no_other_channel() {
     let stage = Stage::new();
     let script = r#"while read -r c q; do

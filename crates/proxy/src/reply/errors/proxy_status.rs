@@ -155,7 +155,66 @@ fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
+    use proptest::prelude::*;
+    use sfv::visitor::{ItemVisitor, ParameterVisitor};
+    use sfv::{BareItemFromInput, Parser};
+
     use super::*;
+
+    /// An item's value, then its parameters.
+    #[derive(Default)]
+    struct Seen(Vec<String>);
+
+    fn text(item: &BareItemFromInput<'_>) -> String {
+        match item {
+            BareItemFromInput::Token(token) => token.to_string(),
+            BareItemFromInput::String(string) => string.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    impl<'de> ItemVisitor<'de> for Seen {
+        type Out = Vec<String>;
+        type Error = Infallible;
+
+        fn bare_item(
+            mut self,
+            item: BareItemFromInput<'de>,
+        ) -> Result<impl ParameterVisitor<'de, Out = Self::Out>, Infallible> {
+            self.0.push(text(&item));
+            Ok(self)
+        }
+    }
+
+    impl<'de> ParameterVisitor<'de> for Seen {
+        type Out = Vec<String>;
+        type Error = Infallible;
+
+        fn parameter(
+            &mut self,
+            _: &'de KeyRef,
+            item: BareItemFromInput<'de>,
+        ) -> Result<(), Infallible> {
+            self.0.push(text(&item));
+            Ok(())
+        }
+
+        fn finish(self) -> Result<Self::Out, Infallible> {
+            Ok(self.0)
+        }
+    }
+
+    proptest! {
+        /// Whatever a proxy and the file of a rule are called, the value is one item with two parameters.
+        #[test]
+        fn no_name_leaves_its_place(name: String, place: String) {
+            let value = ProxyStatus::new(&name).denied_by(&place);
+            let seen = Parser::new(&*value).parse_item_with_visitor(Seen::default()).unwrap();
+            prop_assert_eq!(seen, [printable(&name), "http_request_denied".to_owned(), printable(&place)]);
+        }
+    }
 
     fn told(failure: &Failure) -> String {
         let status = ProxyStatus::new("cache.example");
