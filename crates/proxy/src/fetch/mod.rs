@@ -8,6 +8,7 @@ mod origin;
 mod request;
 mod upload;
 
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use net::half::split;
@@ -188,7 +189,7 @@ impl<'c> Job<'_, 'c> {
         let link = {
             let fresh_only = fresh_only || binds;
             let connecting = connect(cx, hop, Some(self.received), fresh_only, record);
-            self.unless_client_leaves(input, connecting).await?
+            self.unless_client_leaves(input, pin!(connecting)).await?
         };
         record.talk.connected(&link.stream, began);
         let mut exchange = self.send_head(hop, link, input).await?;
@@ -196,7 +197,7 @@ impl<'c> Job<'_, 'c> {
         let method = self.received.head.method.clone();
         loop {
             let answering = exchange.answer(cx, &method, self.order.upgrade, &mut interims);
-            let answer = self.unless_client_leaves(input, answering).await;
+            let answer = self.unless_client_leaves(input, pin!(answering)).await;
             let answer = answer.inspect_err(|failure| hop.failed(failure))?;
             match answer {
                 Answer::Interim(rest, head) => {
@@ -284,7 +285,7 @@ impl<'c> Job<'_, 'c> {
     async fn unless_client_leaves<T>(
         &self,
         input: &mut Option<&'c mut ClientIn>,
-        work: impl Future<Output = Result<T, Failure>>,
+        mut work: Pin<&mut impl Future<Output = Result<T, Failure>>>,
     ) -> Result<T, Failure> {
         let Some(client) = input else {
             return work.await;
@@ -292,7 +293,6 @@ impl<'c> Job<'_, 'c> {
         if self.received.framing != Framing::None || self.cx.plan.config.half_closed_clients {
             return work.await;
         }
-        let mut work = std::pin::pin!(work);
         tokio::select! {
             biased;
             done = &mut work => return done,
