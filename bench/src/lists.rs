@@ -10,9 +10,12 @@ const SITES: usize = 100_000;
 const URLS: usize = 10_000;
 const CLIENTS: usize = 5_000;
 
+/// Makes the value with that number.
+type Maker = fn(usize) -> String;
+
 /// Writes the files `sites`, `urls` and `clients`, a value per line.
 pub(crate) fn write(dir: &Path) -> Result<()> {
-    let files: [(&str, usize, fn(usize) -> String); 3] = [
+    let files: [(&str, usize, Maker); 3] = [
         ("sites", SITES, site),
         ("urls", URLS, pattern),
         ("clients", CLIENTS, range),

@@ -16,6 +16,7 @@ cargo xtask test [ARGS]   install what the tests plug in (as root), then `cargo 
 cargo xtask ci            what CI does: format, lints, tests, documentation
 cargo xtask docs          write the pages that come from tables
 cargo xtask bench hits    measure Squall beside its peers; `cargo xtask bench hits --help` names the options
+cargo xtask bench access  measure what access control costs, beside Squid
 ";
 
 fn main() -> ExitCode {
