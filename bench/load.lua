@@ -8,7 +8,7 @@ function init(args)
   end
   local count = tonumber(args[3])
   wrk.headers = head
-  wrk.headers["Host"] = wrk.host .. ":" .. wrk.port
+  wrk.headers["Host"] = "www.bench.test"
   if count == 1 then
     wrk.path = string.format(args[2], 1)
     return

@@ -1,4 +1,4 @@
-//! `bench hits`: every workload, every server, round by round.
+//! `bench hits` and `bench access`: every workload of the suite, every server, round by round.
 
 use std::env;
 use std::fs;
@@ -15,12 +15,13 @@ use crate::process::{Tree, ended_children_time, machine_time};
 use crate::report::{Line, Report, Sample, Table};
 use crate::scaling;
 use crate::server::{Cores, Running, Server};
-use crate::workload::{self, Kind, Workload};
+use crate::workload::{Kind, Suite, Workload};
 
 /// What to measure, and for how long.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Options {
-    /// Workloads, by name or the beginning of one: 600, 600-log, 200-50, new, 16k, 100k, 10m, denied, miss, scaling
+    /// Workloads, by name or the beginning of one. Of hits: 600, 600-log, 200-50, new, 16k, 100k, 10m, denied, miss,
+    /// scaling; of access: helper-16k, helper-blocked, lists-none, lists-names, lists-urls
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Servers
@@ -35,7 +36,7 @@ pub(crate) struct Options {
     /// Where the results go
     #[arg(long, default_value = "bench/results")]
     results: PathBuf,
-    /// Name of the two files there; by default hits, or hits-partial if not all was measured
+    /// Name of the two files there; by default that of the suite, with -partial if not all was measured
     #[arg(long)]
     save: Option<String>,
 }
@@ -59,7 +60,7 @@ impl Origin {
 }
 
 /// Measures, prints, and writes the results.
-pub(crate) fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(suite: &Suite, options: &Options) -> Result<()> {
     let mut servers = Vec::new();
     let mut missing = Vec::new();
     for server in Server::ALL {
@@ -81,6 +82,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let machine = Machine::read(versions);
     let origin = Origin::start()?;
     let mut report = Report {
+        title: suite.title.to_owned(),
         machine,
         rounds: options.rounds,
         seconds: options.seconds,
@@ -88,19 +90,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         scaling: Vec::new(),
     };
     let load = Load::new("1", 1, options.seconds)?;
-    for workload in workload::ALL
-        .iter()
-        .filter(|workload| workload.is_chosen(&options.only))
-    {
+    let workloads = suite.workloads.iter();
+    for workload in workloads.filter(|workload| workload.is_chosen(&options.only)) {
         let mut table = measure(workload, &servers, &origin, &load, options.rounds)?;
         table.absent.extend(missing.iter().cloned());
         println!("{}", table.render());
         report.tables.push(table);
     }
-    if options.only.is_empty() || options.only.iter().any(|name| name == "scaling") {
+    let asked = options.only.is_empty() || options.only.iter().any(|name| name == "scaling");
+    if suite.scales && asked {
         report.scaling = scaling::measure(&servers, &origin, options.rounds, options.seconds)?;
     }
-    save(&report, options)
+    save(&report, suite, options)
 }
 
 /// One workload: all servers started and warmed, then loaded in turn.
@@ -237,12 +238,11 @@ fn rates(
     }
 }
 
-fn save(report: &Report, options: &Options) -> Result<()> {
+fn save(report: &Report, suite: &Suite, options: &Options) -> Result<()> {
     let whole = options.only.is_empty() && options.servers.is_empty();
-    let name = options
-        .save
-        .as_deref()
-        .unwrap_or(if whole { "hits" } else { "hits-partial" });
+    let ending = if whole { "" } else { "-partial" };
+    let usual = || format!("{}{ending}", suite.name);
+    let name = options.save.clone().unwrap_or_else(usual);
     println!("{}", report.head());
     let text = report.render();
     fs::create_dir_all(&options.results)?;

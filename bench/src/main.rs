@@ -8,7 +8,9 @@
 
 mod engine;
 mod floor;
+mod helper;
 mod hits;
+mod lists;
 mod load;
 mod machine;
 mod origin;
@@ -35,19 +37,26 @@ struct Args {
 enum Command {
     /// Hits, misses and refusals: requests/s, and processor time per request
     Hits(hits::Options),
+    /// Access control: a helper's answers, long lists
+    Access(hits::Options),
     /// The least that a server can do: one read, one write. Started by the harness
     #[command(hide = true)]
     Floor(floor::Options),
     /// The web server behind all of them. Started by the harness
     #[command(hide = true)]
     Origin(origin::Options),
+    /// The helper of an external ACL. Started by the servers
+    #[command(hide = true)]
+    Helper,
 }
 
 fn main() -> ExitCode {
     let done = match Args::parse().command {
-        Command::Hits(options) => hits::run(&options),
+        Command::Hits(options) => hits::run(&workload::HITS, &options),
+        Command::Access(options) => hits::run(&workload::ACCESS, &options),
         Command::Floor(options) => floor::run(&options),
         Command::Origin(options) => origin::run(options.port),
+        Command::Helper => helper::run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -20,7 +20,7 @@ pub(crate) fn get(port: u16, path: &str) -> Result<Probed> {
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
     write!(
         stream,
-        "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
+        "GET {path} HTTP/1.1\r\nHost: www.bench.test\r\nConnection: close\r\n\r\n"
     )?;
     let mut all = Vec::new();
     stream.read_to_end(&mut all)?;

@@ -9,6 +9,8 @@ use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
 use testkit::until_within;
 
+use crate::helper;
+
 /// A child process and its descendants. Dropping it ends them.
 #[derive(Debug)]
 pub(crate) struct Tree {
@@ -90,11 +92,11 @@ impl Tree {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// What the tree has used so far.
+    /// What the tree has used so far, helpers left out.
     pub(crate) fn usage(&self) -> Usage {
         let mut sum = Usage::default();
         for pid in tree(self.child.id()) {
-            let Some(stat) = Stat::read(pid) else {
+            let Some(stat) = Stat::read(pid).filter(|_| !is_helper(pid)) else {
                 continue;
             };
             // Children that have ended and were waited for count with their parent.
@@ -123,6 +125,12 @@ fn signal(pid: u32, signal: Signal) {
         // Gone already is as good.
         let _ = kill_process(pid, signal);
     }
+}
+
+/// Is it the helper of an external ACL, which is the same for all servers?
+fn is_helper(pid: u32) -> bool {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm"));
+    name.is_ok_and(|name| name.trim_end() == helper::NAME)
 }
 
 /// `root` and all that descend from it.

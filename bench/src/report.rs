@@ -52,6 +52,7 @@ pub(crate) struct Scale {
 /// All that was measured.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Report {
+    pub(crate) title: String,
     pub(crate) machine: Machine,
     pub(crate) rounds: usize,
     pub(crate) seconds: u32,
@@ -199,10 +200,11 @@ impl Report {
     pub(crate) fn head(&self) -> String {
         let machine = &self.machine;
         let mut out = format!(
-            "# Hits, misses and refusals\n\n{}, commit {}, {} × {}, {} MiB, Linux {}, load before {}.\n\
+            "# {}\n\n{}, commit {}, {} × {}, {} MiB, Linux {}, load before {}.\n\
              Medians of {} rounds of {} s, the servers in turn within a round. Server on core 0 with one worker, wrk and \
              the origin on core 1.\nµs: processor time of the server's processes per request. \
              × floor and × Squall compare the sums. Others: the share of the two cores that other work took meanwhile.\n\n",
+            self.title,
             machine.date,
             machine.commit,
             machine.cores,

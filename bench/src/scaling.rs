@@ -40,7 +40,7 @@ fn side(
     rounds: usize,
     seconds: u32,
 ) -> Result<Sample> {
-    let Some(workload) = workload::ALL.first() else {
+    let Some(workload) = workload::HITS.workloads.first() else {
         return Ok(Sample::default());
     };
     let running = start(server, workload, cores, origin)?;

@@ -12,7 +12,8 @@ use tempfile::TempDir;
 use testkit::{free_port, is_listening, until_within};
 
 use crate::process::Tree;
-use crate::workload::{Kind, Workload};
+use crate::workload::{Checks, Kind, Workload};
+use crate::{helper, lists};
 
 /// A server of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -50,6 +51,9 @@ impl Cores {
         }
     }
 }
+
+/// Squid takes its time for ten thousand patterns.
+const START: Duration = Duration::from_secs(120);
 
 /// A server that runs, in a folder of its own.
 #[derive(Debug)]
@@ -130,9 +134,10 @@ impl Server {
     /// Can it take part in this workload at all?
     pub(crate) fn takes(self, workload: &Workload) -> bool {
         match self {
+            Self::Nginx => workload.checks == Checks::Few,
             // These hand their log to another process.
-            Self::Haproxy | Self::Varnish => !workload.log,
-            Self::Floor | Self::Squall | Self::Nginx | Self::Squid => true,
+            Self::Haproxy | Self::Varnish => workload.checks == Checks::Few && !workload.log,
+            Self::Floor | Self::Squall | Self::Squid => true,
         }
     }
 
@@ -150,6 +155,12 @@ impl Server {
             Self::Varnish => ("varnish.vcl", include_str!("../configs/varnish.vcl")),
             Self::Squid | Self::Squall => ("squid.conf", include_str!("../configs/squid.conf")),
         };
+        if workload.checks == Checks::Helper {
+            helper::install(dir.path())?;
+        }
+        if workload.checks.has_names() {
+            lists::write(dir.path())?;
+        }
         let conf = dir.path().join(name);
         fs::write(
             &conf,
@@ -158,7 +169,7 @@ impl Server {
         let command = self.command(&program, &conf, workload, cores, port, dir.path());
         let log = dir.path().join("output");
         let mut tree = Tree::start(cores.list(), &command, File::create(&log)?)?;
-        let started = until_within(Duration::from_secs(20), || {
+        let started = until_within(START, || {
             let ended = tree.has_ended();
             let listens = is_listening(port);
             (ended || listens).then_some(listens && !ended)
@@ -199,11 +210,11 @@ impl Server {
         let (conf, dir) = (conf.display().to_string(), dir.display().to_string());
         let args: Vec<String> = match self {
             Self::Floor => {
-                // A refusal is about as long as a small hit.
-                let status = if workload.kind == Kind::Denied {
-                    "403 Forbidden"
-                } else {
-                    "200 OK"
+                let status = match workload.kind {
+                    Kind::Hit | Kind::Miss => "200 OK",
+                    // About as long as a small hit.
+                    Kind::Denied => "403 Forbidden",
+                    Kind::Blocked => "302 Found",
                 };
                 let close = workload.close.then_some("--close".to_owned());
                 let sizes = [
@@ -263,6 +274,9 @@ fn fill(
 ) -> String {
     let marks = [
         ("#deny#", workload.kind == Kind::Denied),
+        ("#helper#", workload.checks == Checks::Helper),
+        ("#names#", workload.checks.has_names()),
+        ("#urls#", workload.checks == Checks::NamesAndPatterns),
         ("#log#", workload.log),
         ("#quiet#", !workload.log),
         ("#one#", cores == Cores::One),
@@ -275,18 +289,20 @@ fn fill(
     conf.replace("@port@", &port.to_string())
         .replace("@origin@", &origin.to_string())
         .replace("@dir@", &dir.display().to_string())
+        .replace("@helper@", helper::NAME)
         .replace("@workers@", &cores.workers().to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::ALL;
+    use crate::workload::HITS;
 
     #[test]
     fn marked_lines_apply_to_their_workload_alone() {
         let template = "a @port@ @origin@ @workers@ @dir@\n#deny#b\n#log#c\n#quiet#d\n#two#e\n";
-        let denied = ALL.iter().find(|row| row.kind == Kind::Denied).unwrap();
+        let mut rows = HITS.workloads.iter();
+        let denied = rows.find(|row| row.kind == Kind::Denied).unwrap();
         let conf = fill(template, denied, Cores::One, 1, 2, Path::new("/d"));
         assert_eq!(conf, "a 1 2 1 /d\nb\n# c\nd\n# e\n");
     }

@@ -9,8 +9,30 @@ pub(crate) enum Kind {
     Hit,
     /// Refuse.
     Denied,
+    /// Send the client elsewhere.
+    Blocked,
     /// Ask the origin for what may not be kept.
     Miss,
+}
+
+/// What a server has to ask before it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Checks {
+    /// Nothing, or one pattern that refuses.
+    Few,
+    /// A helper, whose answer holds for three seconds.
+    Helper,
+    /// Long lists of names and of addresses.
+    Names,
+    /// These, and a long list of patterns.
+    NamesAndPatterns,
+}
+
+impl Checks {
+    /// Do the long lists of names and of addresses stand in the configuration?
+    pub(crate) fn has_names(self) -> bool {
+        matches!(self, Self::Names | Self::NamesAndPatterns)
+    }
 }
 
 /// One row of the comparison.
@@ -19,6 +41,7 @@ pub(crate) struct Workload {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
     pub(crate) kind: Kind,
+    pub(crate) checks: Checks,
     /// Bytes of content.
     pub(crate) size: usize,
     /// How many URLs are asked for in turn.
@@ -36,6 +59,7 @@ const HIT: Workload = Workload {
     name: "",
     title: "",
     kind: Kind::Hit,
+    checks: Checks::Few,
     size: 200,
     pool: 1,
     connections: 100,
@@ -44,8 +68,71 @@ const HIT: Workload = Workload {
     seconds_min: 1,
 };
 
-/// All of them, in the order in which they run.
-pub(crate) const ALL: &[Workload] = &[
+/// Workloads that are measured and told together, in the order in which they run.
+#[derive(Debug)]
+pub(crate) struct Suite {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) workloads: &'static [Workload],
+    /// Is one core compared with two?
+    pub(crate) scales: bool,
+}
+
+pub(crate) const HITS: Suite = Suite {
+    name: "hits",
+    title: "Hits, misses and refusals",
+    workloads: HIT_ROWS,
+    scales: true,
+};
+
+pub(crate) const ACCESS: Suite = Suite {
+    name: "access",
+    title: "Access control",
+    workloads: ACCESS_ROWS,
+    scales: false,
+};
+
+/// The helper's rows are SquidBlocker's of 2015: a cached object of 16 KB, and a blocked URL. Requests of the others are
+/// in none of the lists, so that all of each is gone through.
+const ACCESS_ROWS: &[Workload] = &[
+    Workload {
+        name: "helper-16k",
+        title: "external ACL, ttl=3: allowed, 16 KB hit",
+        checks: Checks::Helper,
+        size: 16 << 10,
+        ..HIT
+    },
+    Workload {
+        name: "helper-blocked",
+        title: "external ACL, ttl=3: blocked, 302 by deny_info",
+        kind: Kind::Blocked,
+        checks: Checks::Helper,
+        size: 0,
+        ..HIT
+    },
+    Workload {
+        name: "lists-none",
+        title: "600-byte hit, no list",
+        size: 600,
+        ..HIT
+    },
+    Workload {
+        name: "lists-names",
+        title: "600-byte hit, in none of 100,000 dstdomain and 5,000 src",
+        checks: Checks::Names,
+        size: 600,
+        ..HIT
+    },
+    Workload {
+        name: "lists-urls",
+        title: "600-byte hit, nor in 10,000 url_regex",
+        checks: Checks::NamesAndPatterns,
+        size: 600,
+        ..HIT
+    },
+];
+
+const HIT_ROWS: &[Workload] = &[
     Workload {
         name: "600",
         title: "600-byte hit, keep-alive, 100 connections",
@@ -139,6 +226,7 @@ impl Workload {
             Kind::Hit => format!("/bytes/{}/%d", self.size),
             Kind::Miss => format!("/fresh/{}/%d", self.size),
             Kind::Denied => "/denied/%d".to_owned(),
+            Kind::Blocked => "/blocked/%d".to_owned(),
         }
     }
 
@@ -152,12 +240,17 @@ impl Workload {
 
     /// The status of a right answer.
     pub(crate) fn status(&self) -> u16 {
-        if self.kind == Kind::Denied { 403 } else { 200 }
+        match self.kind {
+            Kind::Hit | Kind::Miss => 200,
+            Kind::Denied => 403,
+            Kind::Blocked => 302,
+        }
     }
 
     /// The content's size in a right answer, where it is known.
     pub(crate) fn content(&self) -> Option<usize> {
-        (self.kind != Kind::Denied).then_some(self.size)
+        let known = matches!(self.kind, Kind::Hit | Kind::Miss);
+        known.then_some(self.size)
     }
 
     /// Does this name (or the beginning of one) choose it?
@@ -177,7 +270,8 @@ mod tests {
     fn names_choose_themselves_and_what_they_begin() {
         let chosen = |name: &str| -> Vec<&str> {
             let names = [name.to_owned()];
-            ALL.iter()
+            HITS.workloads
+                .iter()
                 .filter(|row| row.is_chosen(&names))
                 .map(|row| row.name)
                 .collect()
@@ -189,7 +283,8 @@ mod tests {
 
     #[test]
     fn a_pool_has_as_many_paths() {
-        let pool = ALL.iter().find(|row| row.name == "10m").unwrap();
+        let mut rows = HITS.workloads.iter();
+        let pool = rows.find(|row| row.name == "10m").unwrap();
         assert_eq!(pool.paths().len(), 10);
         assert_eq!(pool.paths().last().unwrap(), "/bytes/10485760/10");
     }

@@ -17,6 +17,7 @@ cargo xtask ci            what CI does: format, lints, tests, documentation
 cargo xtask docs          write the pages that come from tables
 cargo xtask conformance access [FAMILY…]   decide beside Squid, and tell where the two differ
 cargo xtask bench hits    measure Squall beside its peers; `cargo xtask bench hits --help` names the options
+cargo xtask bench access  measure what access control costs, beside Squid
 ";
 
 fn main() -> ExitCode {

@@ -6,7 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -255,21 +255,20 @@ impl Deadline {
     /// `Expired`; the work is dropped.
     pub async fn limit<F: Future>(&self, timeout: Duration, work: F) -> Result<F::Output, Expired> {
         let mut work = pin!(work);
-        let mut waits = false;
-        let outcome = poll_fn(|cx| match work.as_mut().poll(cx) {
-            Poll::Ready(output) => Poll::Ready(Ok(output)),
-            Poll::Pending => {
-                if !std::mem::replace(&mut waits, true) {
-                    self.set(timeout);
-                }
-                self.poll_expired(cx).map(Err)
-            }
-        })
-        .await;
-        if waits {
-            self.clear();
+        self.limit_poll(timeout, |cx| work.as_mut().poll(cx)).await
+    }
+
+    /// The same for work that is a function to be polled, which keeps the future small.
+    pub fn limit_poll<T, P>(&self, timeout: Duration, poll: P) -> Limit<'_, P>
+    where
+        P: FnMut(&mut Context<'_>) -> Poll<T> + Unpin,
+    {
+        Limit {
+            deadline: self,
+            timeout,
+            waits: false,
+            poll,
         }
-        outcome
     }
 
     fn replace(&self, due: u32) -> u32 {
@@ -281,6 +280,42 @@ impl Deadline {
         act(slots
             .get(self.slot)
             .expect("the slot lives as long as its deadline"))
+    }
+}
+
+/// Work in its time: see [`Deadline::limit_poll`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct Limit<'d, P> {
+    deadline: &'d Deadline,
+    timeout: Duration,
+    waits: bool,
+    poll: P,
+}
+
+impl<T, P> Future for Limit<'_, P>
+where
+    P: FnMut(&mut Context<'_>) -> Poll<T> + Unpin,
+{
+    type Output = Result<T, Expired>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let outcome = match (self.poll)(cx) {
+            Poll::Ready(output) => Ok(output),
+            Poll::Pending => {
+                if !std::mem::replace(&mut self.waits, true) {
+                    self.deadline.set(self.timeout);
+                }
+                match self.deadline.poll_expired(cx) {
+                    Poll::Ready(expired) => Err(expired),
+                    Poll::Pending => return Poll::Pending,
+                }
+            }
+        };
+        if self.waits {
+            self.deadline.clear();
+        }
+        Poll::Ready(outcome)
     }
 }
 

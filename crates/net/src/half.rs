@@ -6,7 +6,7 @@ use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
-use std::task::{Poll, ready};
+use std::task::{Context, Poll, ready};
 
 use bytes::BufMut;
 
@@ -47,7 +47,12 @@ impl ReadHalf {
     /// # Errors
     /// When the runtime shuts down.
     pub async fn read_ready(&self) -> io::Result<()> {
-        poll_fn(|cx| self.0.borrow().poll_read_ready(cx)).await
+        poll_fn(|cx| self.poll_ready(cx)).await
+    }
+
+    /// See [`ReadHalf::read_ready`].
+    pub fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.borrow().poll_read_ready(cx)
     }
 
     /// Reads once into the free capacity of `buf`; 0 is the end. See [`Stream::read`].
@@ -55,7 +60,16 @@ impl ReadHalf {
     /// # Errors
     /// Those of the socket.
     pub async fn read<B: BufMut>(&mut self, buf: &mut B) -> io::Result<usize> {
-        poll_fn(|cx| self.0.borrow_mut().poll_read_into(cx, buf)).await
+        poll_fn(|cx| self.poll_read(cx, buf)).await
+    }
+
+    /// See [`ReadHalf::read`].
+    pub fn poll_read<B: BufMut>(
+        &mut self,
+        cx: &mut Context<'_>,
+        buf: &mut B,
+    ) -> Poll<io::Result<usize>> {
+        self.0.borrow_mut().poll_read_into(cx, buf)
     }
 
     /// What an idle connection is found to be. One system call.
@@ -71,47 +85,64 @@ impl WriteHalf {
     /// # Errors
     /// Those of the socket; `WriteZero` where it takes nothing.
     pub async fn write_parts(&mut self, parts: &[&[u8]]) -> io::Result<()> {
+        let mut done = 0;
+        poll_fn(|cx| self.poll_write_parts(cx, parts, &mut done)).await
+    }
+
+    /// See [`WriteHalf::write_parts`]; `done` counts the bytes that are written, from 0.
+    pub fn poll_write_parts(
+        &mut self,
+        cx: &mut Context<'_>,
+        parts: &[&[u8]],
+        done: &mut usize,
+    ) -> Poll<io::Result<()>> {
         if let [part] = parts {
-            return self.write_all(part).await;
+            return self.poll_write_all(cx, part, done);
         }
-        for group in parts.chunks(PARTS_MAX) {
+        loop {
+            let mut skip = *done;
+            let left = parts.iter().filter_map(|part| {
+                let skipped = skip.min(part.len());
+                skip -= skipped;
+                part.get(skipped..).filter(|left| !left.is_empty())
+            });
             let mut slices = [IoSlice::new(&[]); PARTS_MAX];
-            let filled = group.iter().filter(|part| !part.is_empty());
             let mut count = 0;
-            for (slot, part) in slices.iter_mut().zip(filled) {
+            for (slot, part) in slices.iter_mut().zip(left) {
                 *slot = IoSlice::new(part);
                 count += 1;
             }
-            let mut left = slices.get_mut(..count).unwrap_or_default();
-            poll_fn(|cx| {
-                while !left.is_empty() {
-                    match ready!(self.0.borrow_mut().poll_write_vectored(cx, left))? {
-                        0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                        written => IoSlice::advance_slices(&mut left, written),
-                    }
-                }
-                Poll::Ready(io::Result::Ok(()))
-            })
-            .await?;
+            let slices = slices.get(..count).unwrap_or_default();
+            if slices.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            *done += ready!(self.poll_write_some(cx, slices, false))?;
         }
-        Ok(())
     }
 
     /// Writes all of `bytes`.
     ///
     /// # Errors
     /// Those of the socket; `WriteZero` where it takes nothing.
-    pub async fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        poll_fn(|cx| {
-            while !bytes.is_empty() {
-                match ready!(self.0.borrow_mut().poll_write(cx, bytes))? {
-                    0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                    written => bytes = bytes.get(written..).unwrap_or_default(),
-                }
+    pub async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut done = 0;
+        poll_fn(|cx| self.poll_write_all(cx, bytes, &mut done)).await
+    }
+
+    /// See [`WriteHalf::write_all`]; `done` counts the bytes that are written, from 0.
+    pub fn poll_write_all(
+        &mut self,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+        done: &mut usize,
+    ) -> Poll<io::Result<()>> {
+        while let Some(left) = bytes.get(*done..).filter(|left| !left.is_empty()) {
+            match ready!(self.0.borrow_mut().poll_write(cx, left))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => *done += written,
             }
-            Poll::Ready(Ok(()))
-        })
-        .await
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// Writes what the socket takes now, waiting until it takes something; returns how much. With `more`, bytes
@@ -120,15 +151,23 @@ impl WriteHalf {
     /// # Errors
     /// Those of the socket; `WriteZero` where it takes nothing.
     pub async fn write_some(&mut self, slices: &[IoSlice<'_>], more: bool) -> io::Result<usize> {
-        let written = poll_fn(|cx| {
-            let mut stream = self.0.borrow_mut();
-            if more {
-                stream.poll_write_before_more(cx, slices)
-            } else {
-                stream.poll_write_vectored(cx, slices)
-            }
-        });
-        some(written.await?, io::ErrorKind::WriteZero)
+        poll_fn(|cx| self.poll_write_some(cx, slices, more)).await
+    }
+
+    /// See [`WriteHalf::write_some`].
+    pub fn poll_write_some(
+        &mut self,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+        more: bool,
+    ) -> Poll<io::Result<usize>> {
+        let mut stream = self.0.borrow_mut();
+        let written = if more {
+            stream.poll_write_before_more(cx, slices)
+        } else {
+            stream.poll_write_vectored(cx, slices)
+        };
+        written.map(|written| some(written?, io::ErrorKind::WriteZero))
     }
 
     /// Sends what the socket takes now of `bytes` from `offset` of a file, waiting until it takes something; returns
@@ -142,27 +181,41 @@ impl WriteHalf {
         offset: u64,
         bytes: u64,
     ) -> io::Result<usize> {
-        let sent = poll_fn(|cx| self.0.borrow_mut().poll_send_file(cx, file, offset, bytes));
-        some(sent.await?, io::ErrorKind::UnexpectedEof)
+        poll_fn(|cx| self.poll_send_file(cx, file, offset, bytes)).await
+    }
+
+    /// See [`WriteHalf::send_file`].
+    pub fn poll_send_file(
+        &mut self,
+        cx: &mut Context<'_>,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        bytes: u64,
+    ) -> Poll<io::Result<usize>> {
+        let mut stream = self.0.borrow_mut();
+        let sent = stream.poll_send_file(cx, file, offset, bytes);
+        sent.map(|sent| some(sent?, io::ErrorKind::UnexpectedEof))
     }
 
     /// Waits until the peer has closed its direction, or the connection broke. What it sends meanwhile stays unread,
     /// and an end behind that is not seen.
     pub async fn peer_gone(&self) {
-        poll_fn(|cx| {
-            let stream = self.0.borrow();
-            loop {
-                if ready!(stream.poll_read_ready(cx)).is_err() {
-                    return Poll::Ready(());
-                }
-                match stream.idle_state_by_events() {
-                    Idle::Closed => return Poll::Ready(()),
-                    Idle::Surplus => return Poll::Pending,
-                    Idle::Quiet => {} // an event of the past, used up now
-                }
+        poll_fn(|cx| self.poll_peer_gone(cx)).await;
+    }
+
+    /// See [`WriteHalf::peer_gone`].
+    pub fn poll_peer_gone(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let stream = self.0.borrow();
+        loop {
+            if ready!(stream.poll_read_ready(cx)).is_err() {
+                return Poll::Ready(());
             }
-        })
-        .await;
+            match stream.idle_state_by_events() {
+                Idle::Closed => return Poll::Ready(()),
+                Idle::Surplus => return Poll::Pending,
+                Idle::Quiet => {} // an event of the past, used up now
+            }
+        }
     }
 
     /// Tells the peer that no more bytes will come from us; reading goes on.

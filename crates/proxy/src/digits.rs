@@ -1,7 +1,6 @@
 //! Writers of numbers and addresses into a byte buffer, for log lines, heads and pages. They are
 //! written out because `format!` costs several times a whole log line.
 
-use std::io::Write as _;
 use std::net::IpAddr;
 
 /// Digits of the largest `u64`.
@@ -30,17 +29,7 @@ pub(crate) fn push_number_wide(out: &mut Vec<u8>, mut number: u64, width: usize,
 
 /// Appends an address; an IPv4 address that came through an IPv6 socket reads as IPv4.
 pub(crate) fn push_ip(out: &mut Vec<u8>, ip: IpAddr) {
-    match ip.to_canonical() {
-        IpAddr::V4(ip) => {
-            let [a, b, c, d] = ip.octets();
-            push_number(out, u64::from(a));
-            for octet in [b, c, d] {
-                out.push(b'.');
-                push_number(out, u64::from(octet));
-            }
-        }
-        IpAddr::V6(ip) => write!(out, "{ip}").expect("a Vec takes all that is written"),
-    }
+    wire::value::addr::write(ip, out);
 }
 
 #[cfg(test)]

@@ -17,8 +17,10 @@ use crate::access::ConnectionLogin;
 use crate::cache::Parts;
 pub use crate::cache::stored::StoredResponse;
 use crate::clients::Visit;
+use crate::context::{Context, HttpDate};
 use crate::fetch::{OriginBody, Pinned};
 use crate::plan::PortPlan;
+use crate::reply::ReadyFields;
 
 /// A stored response, complete or still arriving.
 pub(crate) type Object = store::Object<StoredResponse>;
@@ -149,9 +151,15 @@ pub(crate) enum Lookup {
 
 /// The response's head, as far as it has been made.
 #[derive(Debug)]
-pub(crate) enum Head {
+pub(crate) enum Head<'c> {
     /// Ready to send from the store; only Age, Connection and ours are added.
     Stored(Arc<Object>),
+    /// That of an error page as it mostly is: all but Date is made with the plan.
+    Page {
+        status: u16,
+        fields: &'c ReadyFields,
+        date: HttpDate,
+    },
     /// Built for this transaction.
     Built(Box<ResponseHead>),
 }
@@ -188,7 +196,7 @@ impl Content<'_> {
 #[derive(Debug)]
 pub(crate) struct Response<'c> {
     /// Status and fields.
-    pub(crate) head: Head,
+    pub(crate) head: Head<'c>,
     /// What follows.
     pub(crate) content: Content<'c>,
     /// Length of the content if known; decides the framing toward the client.
@@ -204,7 +212,17 @@ impl Response<'_> {
     pub(crate) fn is_coded(&self) -> bool {
         match &self.head {
             Head::Built(head) => head.fields.has(FieldId::TransferEncoding),
-            Head::Stored(_) => false,
+            Head::Stored(_) | Head::Page { .. } => false,
+        }
+    }
+
+    /// Gives back what is the worker's, once the response is sent.
+    pub(crate) fn recycle(self, cx: &Context) {
+        if let Head::Built(head) = self.head {
+            cx.heads.give(head);
+        }
+        if let Content::Page(page) = self.content {
+            cx.buffers.give(page);
         }
     }
 }

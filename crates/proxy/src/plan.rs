@@ -9,7 +9,6 @@ use config::{Config, Problem, Problems};
 use net::neighbours::Neighbours;
 use rules::hops::Turns;
 use rules::{Environment, Rules};
-use wire::Fields;
 use wire::http1::{Limits, Relaxed, Version};
 use wire::target::{Scheme, UriWhitespace};
 
@@ -26,7 +25,7 @@ use crate::hops::Peer;
 use crate::listen::target::split_host;
 use crate::marks::Marking;
 use crate::reply::errors::ErrorPages;
-use crate::reply::ready_fields;
+use crate::reply::{ReadyFields, ready_fields};
 
 /// Most field lines in a head.
 const FIELDS_MAX: usize = 1000;
@@ -64,7 +63,7 @@ pub struct Plan {
     /// What helpers are asked by ACLs, and what they have said.
     pub(crate) externals: Externals,
     /// The fields that go with the pages, by kind.
-    pub(crate) page_fields: Vec<Fields>,
+    pub(crate) page_fields: Vec<ReadyFields>,
     pub(crate) uri_whitespace: UriWhitespace,
     /// How users log in; `None` when nobody does.
     pub(crate) logins: Option<Logins>,

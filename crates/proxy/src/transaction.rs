@@ -15,7 +15,7 @@ use crate::failure::{Failure, FailureKind, Side};
 use crate::fetch::{self, Fetched, Order};
 use crate::flow::{Admitted, After, Connection, Head, Lookup, Object, Received, Response, Start};
 use crate::listen::client::{ClientIn, ClientOut};
-use crate::listen::write::{ReplyTo, Sent, send};
+use crate::listen::write::{ReplyTo, send};
 use crate::log::{INVALID_REQUEST, LogFacts, METHOD_NOT_ALLOWED, REQUEST_TOO_LARGE};
 use crate::record::{Marks, Record, ResultTag};
 use crate::tunnel::Opened;
@@ -38,29 +38,44 @@ pub(crate) async fn serve(
     };
     output.pace = cx.plan.delays.of_client(cx, received); // client_delay_pools
     let adapted = Adapted::default();
-    let outcome = respond(cx, received, &adapted, input, output, record).await;
-    let after = match outcome {
-        Ok(Outcome::Reply(response)) => {
-            pace_reply(cx, &adapted.of(received), output, &response, record);
-            deliver(cx, to, output, response, record).await
+    let outcome = respond(cx, received, &adapted, input, output, record);
+    let mut reply = settle(cx, received, outcome.await, output, record);
+    let after = match &mut reply {
+        Some(response) => {
+            pace_reply(cx, &adapted.of(received), output, response, record);
+            note_reply(cx, response, output, record);
+            send(cx, to, output, response, record).await.after()
         }
-        Ok(Outcome::Tunnelled) => After::Close,
-        Err(failure) => match reply::failure_response(cx, received, &failure, record) {
-            Some(mut response) => {
-                // What follows a CONNECT was meant for the tunnel: it must not be read as a request.
-                response.close |= received.head.method == Method::CONNECT
-                    && failure.kind != FailureKind::CacheAccessDenied;
-                pace_reply(cx, &adapted.of(received), output, &response, record);
-                deliver(cx, to, output, response, record).await
-            }
-            None => {
-                output.abort();
-                After::Close
-            }
-        },
+        None => After::Close,
     };
+    if let Some(response) = reply {
+        response.recycle(cx);
+    }
     close_record(cx, received.connection, record, Some(&adapted.of(received)));
     after
+}
+
+/// What is sent: the response, the page of a failure, or nothing after a tunnel or a reset.
+fn settle<'c>(
+    cx: &'c Context,
+    received: &Received<'_>,
+    outcome: Result<Outcome<'c>, Failure>,
+    output: &mut ClientOut,
+    record: &mut Record,
+) -> Option<Response<'c>> {
+    let failure = match outcome {
+        Ok(Outcome::Reply(response)) => return Some(response),
+        Ok(Outcome::Tunnelled) => return None,
+        Err(failure) => failure,
+    };
+    let Some(mut response) = reply::failure_response(cx, received, &failure, record) else {
+        output.abort();
+        return None;
+    };
+    // What follows a CONNECT was meant for the tunnel: it must not be read as a request.
+    response.close |=
+        received.head.method == Method::CONNECT && failure.kind != FailureKind::CacheAccessDenied;
+    Some(response)
 }
 
 /// Answers a request whose head could not be read.
@@ -78,9 +93,10 @@ pub(crate) async fn refuse(
         keep_alive: false,
         unix_secs: cx.unix_secs(),
     };
-    let response = reply::refusal(cx, connection, failure, record);
-    let sent = deliver(cx, to, output, response, record).await;
-    debug_assert!(matches!(sent, After::Close));
+    let mut response = reply::refusal(cx, connection, failure, record);
+    note_reply(cx, &response, output, record);
+    let sent = send(cx, to, output, &mut response, record).await;
+    debug_assert!(matches!(sent.after(), After::Close));
     close_record(cx, connection, record, None);
 }
 
@@ -394,23 +410,14 @@ fn pace_reply(
     output.pace = pace.or_else(|| output.pace.take());
 }
 
-async fn deliver(
-    cx: &Context,
-    to: ReplyTo,
-    output: &mut ClientOut,
-    response: Response<'_>,
-    record: &mut Record,
-) -> After {
+/// What is done with a reply before it goes out: the log keeps its head, and its packets are marked.
+fn note_reply(cx: &Context, response: &Response<'_>, output: &mut ClientOut, record: &mut Record) {
     if cx.log.shows_reply()
         && let Head::Built(head) = &response.head
     {
         record.keep_reply(head);
     }
     cx.plan.marking.reply(record, output); // qos_flows
-    match send(cx, to, output, response, record).await {
-        Sent::Whole => After::KeepAlive,
-        Sent::WholeAndClose | Sent::Cut => After::Close,
-    }
 }
 
 /// What only the log shows: `note` lines, and the user whom an external ACL named, where nobody has logged in.

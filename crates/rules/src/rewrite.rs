@@ -259,7 +259,7 @@ pub fn forward_client(fields: &mut Fields, mode: ForwardedFor, client: IpAddr) {
     if mode == ForwardedFor::Off {
         value.extend_from_slice(b"unknown");
     } else {
-        value.extend_from_slice(client.to_canonical().to_string().as_bytes());
+        wire::value::addr::write(client, &mut value);
     }
     fields.set(FieldId::XForwardedFor, &value);
 }

@@ -46,6 +46,21 @@ pub(crate) fn is_field_value_byte(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }
 
+/// Are all bytes allowed in a field value? Eight are looked at together; only where a control is among them, each by
+/// itself.
+pub(crate) fn is_field_value(bytes: &[u8]) -> bool {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * EACH;
+    let (words, rest) = bytes.as_chunks::<8>();
+    words.iter().all(|word| {
+        let bytes = u64::from_le_bytes(*word);
+        let is_del = bytes ^ (0x7f * EACH);
+        let below_space = bytes.wrapping_sub(0x20 * EACH) & !bytes;
+        let del = is_del.wrapping_sub(EACH) & !is_del;
+        (below_space | del) & HIGH == 0 || word.iter().all(|&byte| is_field_value_byte(byte))
+    }) && rest.iter().all(|&byte| is_field_value_byte(byte))
+}
+
 /// Optional white space of HTTP: SP and HTAB, nothing else.
 pub(crate) fn is_ows(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
@@ -87,4 +102,22 @@ pub(crate) fn decimal_saturating(bytes: &[u8]) -> Option<u64> {
 pub(crate) fn split_once(bytes: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
     let (before, from) = bytes.split_at_checked(memchr::memchr(at, bytes)?)?;
     Some((before, from.get(1..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_value_is_what_its_bytes_are(
+            bytes in prop::collection::vec(
+                prop_oneof![Just(b'a'), Just(b' '), Just(b'\t'), Just(0x80), any::<u8>()], 0..20
+            ),
+        ) {
+            let each = bytes.iter().all(|&byte| is_field_value_byte(byte));
+            prop_assert_eq!(is_field_value(&bytes), each);
+        }
+    }
 }

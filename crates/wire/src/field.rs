@@ -155,12 +155,16 @@ impl Fields {
     /// Appends a line. Control characters in the value become spaces; white space around it is
     /// dropped. A name that is no token, or a block beyond 4 GiB, leaves the line out.
     pub fn push(&mut self, name: &[u8], value: &[u8]) {
-        self.push_known(FieldId::of(name), name, value);
+        if chars::is_token(name) {
+            self.push_known(FieldId::of(name), name, value);
+        }
     }
 
     /// Appends a line of a known field, in its usual letter case.
     pub fn push_id(&mut self, id: FieldId, value: &[u8]) {
-        self.push_known(id, id.name().as_bytes(), value);
+        if id != FieldId::Other {
+            self.push_known(id, id.name().as_bytes(), value);
+        }
     }
 
     /// Gives the field this one value: replaces the first line, drops the others, or appends.
@@ -181,7 +185,7 @@ impl Fields {
             .iter()
             .position(|line| is_named(&self.buf, line, id, name));
         let Some(at) = found else {
-            self.push_known(id, name, value);
+            self.push(name, value);
             return;
         };
         let span = self.append_value(value);
@@ -275,10 +279,8 @@ impl Fields {
         Some(())
     }
 
+    /// Adds a line whose name is a token.
     fn push_known(&mut self, id: FieldId, name: &[u8], value: &[u8]) {
-        if !chars::is_token(name) {
-            return;
-        }
         let start = self.buf.len();
         self.buf.extend_from_slice(name);
         let value = self.append_value(value);
@@ -290,7 +292,7 @@ impl Fields {
     fn append_value(&mut self, value: &[u8]) -> Option<Span> {
         let value = chars::trim_ows(value);
         let start = self.buf.len();
-        if value.iter().all(|&byte| chars::is_field_value_byte(byte)) {
+        if chars::is_field_value(value) {
             self.buf.extend_from_slice(value);
             return Span::new(start, value.len());
         }

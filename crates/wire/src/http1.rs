@@ -18,7 +18,7 @@ pub use body::{BodyDecoder, Step, fuzz as fuzz_body};
 pub use connection::{ProxyAuth, fuzz as fuzz_connection, may_reuse, remove_hop_by_hop};
 pub use error::{BadBody, BadRequest, BadResponse};
 pub use framing::{Framing, kept_coding, request_framing, response_framing};
-pub use host::check_host;
+pub use host::{KnownHost, check_host};
 pub use request::{RequestHead, fuzz as fuzz_request, parse_request};
 pub use response::{ResponseHead, fuzz as fuzz_response, parse_response};
 pub use write::{

@@ -3,6 +3,7 @@
 //! What is invalid is never an error for the message: it reads as absent, or as the strictest
 //! meaning where serving something stale or private would be the price.
 
+pub mod addr;
 pub mod cache_control;
 pub mod content_range;
 pub mod date;

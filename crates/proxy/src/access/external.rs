@@ -200,22 +200,33 @@ async fn find_out(cx: &Context, received: &Received<'_>, acl: u32) -> Option<Arc
     let (class, data) = cx.plan.rules.external(acl)?;
     let name = cx.plan.rules.acls().name(acl)?;
     let class = cx.plan.externals.class(class)?;
-    let mut question = Vec::new();
+    let mut question = cx.buffers.take();
     let scene = Scene::of_request(received).with_acl(AclCall { name, data });
     class.format.render(&scene, &mut question);
-    let told = class.answers.tell(&class.pool, cx.clock, &question).await;
-    // The pool tells the operator what is wrong with it, once.
-    let told = told.inspect_err(|failed| {
-        tracing::debug!("external_acl_type {}: {failed}", class.config.name);
-    });
-    let known = told.ok()?;
-    if class.answers.age(&known, cx.clock) == Age::Grace {
-        let (class, clock) = (Arc::clone(class), cx.clock);
-        drop(tokio::task::spawn_local(async move {
-            class.answers.renew(&class.pool, clock, &question).await;
-        }));
-    }
-    Some(known)
+    let answers = &class.answers;
+    let known = answers.known(&question);
+    let age = known.as_ref().map(|known| answers.age(known, cx.clock));
+    let known = match age {
+        Some(Age::Fresh) => known,
+        Some(Age::Grace) => {
+            let (class, clock, question) = (Arc::clone(class), cx.clock, question.clone());
+            drop(tokio::task::spawn_local(async move {
+                class.answers.renew(&class.pool, clock, &question).await;
+            }));
+            known
+        }
+        Some(Age::Expired) | None => {
+            // Apart, so that what is known costs no room for asking.
+            let told = answers.tell(&class.pool, cx.clock, &question, known);
+            // The pool tells the operator what is wrong with it, once.
+            let told = Box::pin(told).await.inspect_err(|failed| {
+                tracing::debug!("external_acl_type {}: {failed}", class.config.name);
+            });
+            told.ok()
+        }
+    };
+    cx.buffers.give(question);
+    known
 }
 
 /// What the helper says beside yes or no becomes annotations. The first tag stays, as in Squid.
@@ -282,14 +293,14 @@ impl Answers {
         self.known.as_ref()?.get(question)
     }
 
-    /// The answer: known, or asked for, or what another is about to be told.
-    async fn tell(&self, pool: &Pool, clock: Clock, question: &[u8]) -> Told {
-        let known = self.known(question);
-        if let Some(known) = &known
-            && self.age(known, clock) != Age::Expired
-        {
-            return Ok(Arc::clone(known));
-        }
+    /// The answer: asked for, or what another is about to be told; `old` is one that has expired.
+    async fn tell(
+        &self,
+        pool: &Pool,
+        clock: Clock,
+        question: &[u8],
+        old: Option<Arc<Known>>,
+    ) -> Told {
         let told = loop {
             match self.lead_or_follow(question) {
                 Part::Lead(lead) => break lead.ask(pool, clock).await,
@@ -303,9 +314,9 @@ impl Answers {
                 }
             }
         };
-        match (told, known) {
+        match (told, old) {
             // An old answer is better than none when there are too many questions.
-            (Err(Failed::Overloaded), Some(known)) => Ok(known),
+            (Err(Failed::Overloaded), Some(old)) => Ok(old),
             (told, _) => told,
         }
     }

@@ -174,14 +174,11 @@ pub(crate) fn allows_reply(
     cx: &Context,
     list: List,
     received: &Received<'_>,
-    reply: &ResponseHead,
+    reply: ReplyFacts<'_>,
     record: &Record,
 ) -> bool {
     let mut facts = facts(received);
-    facts.reply = Some(ReplyFacts {
-        status: reply.status,
-        fields: &reply.fields,
-    });
+    facts.reply = Some(reply);
     facts.hop = Some(record.hop_facts());
     cx.plan.rules.check(list, &facts).is_allow()
 }
@@ -223,6 +220,9 @@ pub(crate) fn logs(cx: &Context, log: usize, received: &Received<'_>, record: &R
 
 /// Asks a list; `Err` names the rule that denied, or says that the client has to log in.
 async fn check(cx: &Context, list: List, received: &Received<'_>) -> Result<(), Failure> {
+    if cx.plan.rules.list(list).always() == Some(true) {
+        return Ok(());
+    }
     let facts = facts(received);
     match cx.plan.rules.check(list, &facts) {
         Answer::Allow(_) => Ok(()),
@@ -296,7 +296,7 @@ pub(crate) async fn answer(
             let now_ns = received.now.mono_ns;
             learnt.learn_client_mac(cx.plan.neighbours.mac_of(client(received), now_ns));
         }
-        Question::User => return login::learn_user(cx, received).await,
+        Question::User => return Box::pin(login::learn_user(cx, received)).await,
         Question::External(acl) => return external::ask(cx, received, acl).await,
     }
     Ok(())

@@ -84,7 +84,7 @@ pub(crate) fn gather(cx: &Context, received: &Received<'_>) -> Option<Parts> {
     let held = objects
         .iter()
         .filter_map(|object| object.meta.part.as_deref());
-    let steps = steps(held, first, last)?;
+    let steps = steps(&held.collect::<Vec<_>>(), first, last)?;
     let content_range = range.map(|(first, last)| ContentRange::Part {
         first,
         last,

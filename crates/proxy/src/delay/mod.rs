@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use config::Config;
 use net::clock::Clock;
-use rules::List;
 use rules::delay::Taker;
+use rules::{List, ReplyFacts};
 use smallvec::SmallVec;
 use stats::{Cells, Counter};
 
@@ -103,13 +103,18 @@ impl Delays {
         if self.response.is_empty() {
             return None;
         }
-        let allows =
-            |pool: &&Pool, head| access::allows_reply(cx, pool.list, received, head, record);
+        let first = |status, fields| {
+            let reply = ReplyFacts { status, fields };
+            let allows =
+                |pool: &&Pool| access::allows_reply(cx, pool.list, received, reply, record);
+            self.response.iter().find(allows)
+        };
         let pool = match &response.head {
-            Head::Built(head) => self.response.iter().find(|pool| allows(pool, head)),
+            Head::Built(head) => first(head.status, &head.fields),
+            Head::Page { status, fields, .. } => first(*status, &fields.fields),
             Head::Stored(object) => {
                 let head = stored::build(cx, object, true);
-                let pool = self.response.iter().find(|pool| allows(pool, &head));
+                let pool = first(head.status, &head.fields);
                 cx.heads.give(head);
                 pool
             }

@@ -9,6 +9,7 @@ mod pin;
 mod request;
 mod upload;
 
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -233,7 +234,7 @@ impl<'c> Job<'_, 'c> {
             Source::Any | Source::New => {
                 let fresh_only = matches!(source, Source::New) || bond.is_some();
                 let connecting = connect(cx, hop, Some(self.received), fresh_only, record);
-                let link = self.unless_client_leaves(input, connecting).await?;
+                let link = self.unless_client_leaves(input, pin!(connecting)).await?;
                 (link, bond, false)
             }
         };
@@ -248,7 +249,7 @@ impl<'c> Job<'_, 'c> {
         let method = self.received.head.method.clone();
         loop {
             let answering = exchange.answer(cx, &method, self.order.upgrade, &mut interims);
-            let answer = self.unless_client_leaves(input, answering).await;
+            let answer = self.unless_client_leaves(input, pin!(answering)).await;
             let answer = answer.inspect_err(|failure| hop.failed(failure))?;
             match answer {
                 Answer::Interim(rest, head) => {
@@ -357,7 +358,7 @@ impl<'c> Job<'_, 'c> {
     async fn unless_client_leaves<T>(
         &self,
         input: &mut Option<&'c mut ClientIn>,
-        work: impl Future<Output = Result<T, Failure>>,
+        mut work: Pin<&mut impl Future<Output = Result<T, Failure>>>,
     ) -> Result<T, Failure> {
         let Some(client) = input else {
             return work.await;
@@ -365,7 +366,6 @@ impl<'c> Job<'_, 'c> {
         if self.received.framing != Framing::None || self.cx.plan.config.half_closed_clients {
             return work.await;
         }
-        let mut work = std::pin::pin!(work);
         tokio::select! {
             biased;
             done = &mut work => return done,

@@ -5,10 +5,11 @@ use std::io::{self, IoSlice};
 use std::iter;
 use std::os::fd::AsFd;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use net::deadline::Deadline;
+use net::deadline::{Deadline, Expired};
 use net::half::{ReadHalf, WriteHalf};
 use net::mark::Marks;
 use store::FileSlice;
@@ -73,7 +74,8 @@ impl ClientIn {
 
     /// Waits until something comes. Holds no buffer meanwhile. `false`: it closed or took too long.
     pub(crate) async fn ready(&mut self, timeout: Duration) -> bool {
-        let ready = self.idle.limit(timeout, self.read.read_ready()).await;
+        let ready = |cx: &mut Context<'_>| self.read.poll_ready(cx);
+        let ready = self.idle.limit_poll(timeout, ready).await;
         matches!(ready, Ok(Ok(())))
     }
 
@@ -83,9 +85,9 @@ impl ClientIn {
     }
 
     async fn read_room(&mut self, timeout: Duration, room: usize) -> Result<usize, ClientError> {
-        let read = self.read.read(self.input.room(room));
-        let outcome = self.deadline.limit(timeout, read).await;
-        match outcome {
+        let (read, room) = (&mut self.read, self.input.room(room));
+        let read = |cx: &mut Context<'_>| read.poll_read(cx, room);
+        match self.deadline.limit_poll(timeout, read).await {
             Ok(Ok(count)) => {
                 self.closed |= count == 0;
                 Ok(count)
@@ -233,7 +235,9 @@ impl ClientOut {
         if let Some(pace) = self.pace.clone() {
             return Box::pin(self.write_paced(&pace, &[], timeout)).await;
         }
-        write_parts(&mut self.write, &self.deadline, &[&self.buf], timeout).await
+        let (write, buf, mut done) = (&mut self.write, &self.buf, 0);
+        let written = |cx: &mut Context<'_>| write.poll_write_all(cx, buf, &mut done);
+        in_time(self.deadline.limit_poll(timeout, written).await)
     }
 
     /// Writes what is in `buf`, then `parts`, in one system call if the socket takes them.
@@ -245,9 +249,11 @@ impl ClientOut {
         if let Some(pace) = self.pace.clone() {
             return Box::pin(self.write_paced(&pace, &parts, timeout)).await;
         }
+        let (write, buf, mut done) = (&mut self.write, &self.buf, 0);
         let [first, second] = parts;
-        let parts = [&self.buf, first, second];
-        write_parts(&mut self.write, &self.deadline, &parts, timeout).await
+        let written =
+            |cx: &mut Context<'_>| write.poll_write_parts(cx, &[buf, first, second], &mut done);
+        in_time(self.deadline.limit_poll(timeout, written).await)
     }
 
     /// Writes what is in `buf`, then `pieces` and `after`, in as few system calls as the socket allows.
@@ -267,8 +273,9 @@ impl ClientOut {
         let mut left = slices.as_mut_slice();
         IoSlice::advance_slices(&mut left, 0);
         while !left.is_empty() {
-            let written = self.write.write_some(left, false);
-            let written = limit(&self.deadline, timeout, written).await?;
+            let write = &mut self.write;
+            let written = |cx: &mut Context<'_>| write.poll_write_some(cx, left, false);
+            let written = in_time(self.deadline.limit_poll(timeout, written).await)?;
             IoSlice::advance_slices(&mut left, written);
         }
         Ok(())
@@ -281,9 +288,10 @@ impl ClientOut {
         }
         let mut left = self.buf.as_slice();
         while !left.is_empty() {
-            let slices = [IoSlice::new(left)];
-            let written = self.write.write_some(&slices, true);
-            let written = limit(&self.deadline, timeout, written).await?;
+            let write = &mut self.write;
+            let written =
+                |cx: &mut Context<'_>| write.poll_write_some(cx, &[IoSlice::new(left)], true);
+            let written = in_time(self.deadline.limit_poll(timeout, written).await)?;
             left = left.get(written..).unwrap_or_default();
         }
         Ok(())
@@ -298,10 +306,11 @@ impl ClientOut {
         if let Some(pace) = self.pace.clone() {
             return Box::pin(self.send_file_paced(&pace, file, timeout)).await;
         }
-        let sent = self
-            .write
-            .send_file(file.as_fd(), file.offset(), file.len());
-        limit(&self.deadline, timeout, sent).await
+        let write = &mut self.write;
+        let sent = |cx: &mut Context<'_>| {
+            write.poll_send_file(cx, file.as_fd(), file.offset(), file.len())
+        };
+        in_time(self.deadline.limit_poll(timeout, sent).await)
     }
 
     /// Ends our side of the connection.
@@ -309,9 +318,9 @@ impl ClientOut {
         drop(self.write.shutdown()); // the client may be gone already
     }
 
-    /// Waits until the client has closed its side.
-    pub(crate) async fn gone(&self) {
-        self.write.peer_gone().await;
+    /// Ready once the client has closed its side.
+    pub(crate) fn poll_gone(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.write.poll_peer_gone(cx)
     }
 
     /// Makes the end visible as an error: the reply is not complete.
@@ -325,25 +334,9 @@ impl ClientOut {
     }
 }
 
-pub(super) async fn write_parts(
-    write: &mut WriteHalf,
-    deadline: &Deadline,
-    parts: &[&[u8]],
-    timeout: Duration,
-) -> io::Result<()> {
-    match deadline.limit(timeout, write.write_parts(parts)).await {
+pub(super) fn in_time<T>(outcome: Result<io::Result<T>, Expired>) -> io::Result<T> {
+    match outcome {
         Ok(result) => result,
-        Err(_expired) => Err(io::ErrorKind::TimedOut.into()),
-    }
-}
-
-pub(super) async fn limit<T>(
-    deadline: &Deadline,
-    timeout: Duration,
-    work: impl Future<Output = io::Result<T>>,
-) -> io::Result<T> {
-    match deadline.limit(timeout, work).await {
-        Ok(result) => result,
-        Err(_expired) => Err(io::ErrorKind::TimedOut.into()),
+        Err(Expired) => Err(io::ErrorKind::TimedOut.into()),
     }
 }

@@ -15,7 +15,8 @@ use net::stream::Stream;
 use rules::Learnt;
 use stats::Counter;
 use wire::http1::{
-    BadRequest, Framing, Parsed, RequestHead, parse_request, request_framing, worth_parsing,
+    BadRequest, Framing, KnownHost, Parsed, RequestHead, parse_request, request_framing,
+    worth_parsing,
 };
 use wire::target::Target;
 
@@ -37,6 +38,7 @@ pub(crate) struct Scratch {
     input: Vec<u8>,
     output: Vec<u8>,
     head: RequestHead,
+    host: KnownHost,
     target: Target,
 }
 
@@ -254,6 +256,7 @@ impl Exchange<'_> {
             &cx.plan,
             self.connection,
             &scratch.head,
+            &mut scratch.host,
             &mut scratch.target,
         )?;
         Ok(framing)
@@ -263,7 +266,9 @@ impl Exchange<'_> {
     /// next message would begin is unknown.
     async fn refuse(&mut self, cx: &Context, failure: &Failure) -> End {
         self.record.unreadable();
-        transaction::refuse(cx, self.connection, failure, self.output, self.record).await;
+        let refused = transaction::refuse(cx, self.connection, failure, self.output, self.record);
+        // Apart, as it is rare: what the serving of requests takes is allocated and moved for each of them.
+        Box::pin(refused).await;
         End::Linger
     }
 }

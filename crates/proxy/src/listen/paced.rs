@@ -3,11 +3,12 @@
 use std::io;
 use std::iter;
 use std::os::fd::AsFd;
+use std::task::Context;
 use std::time::Duration;
 
 use store::FileSlice;
 
-use super::client::{ClientOut, limit, write_parts};
+use super::client::{ClientOut, in_time};
 use crate::delay::Delay;
 
 impl ClientOut {
@@ -34,7 +35,9 @@ impl ClientOut {
     ) -> io::Result<()> {
         for step in steps {
             self.pay(pace, step.len(), timeout).await?;
-            write_parts(&mut self.write, &self.deadline, &[step], timeout).await?;
+            let (write, mut done) = (&mut self.write, 0);
+            let written = |cx: &mut Context<'_>| write.poll_write_all(cx, step, &mut done);
+            in_time(self.deadline.limit_poll(timeout, written).await)?;
         }
         Ok(())
     }
@@ -51,8 +54,9 @@ impl ClientOut {
         self.pay(pace, step, timeout).await?;
         let (mut at, mut unsent) = (file.offset(), step as u64);
         while unsent > 0 {
-            let sending = self.write.send_file(file.as_fd(), at, unsent);
-            let sent = limit(&self.deadline, timeout, sending).await? as u64;
+            let write = &mut self.write;
+            let sent = |cx: &mut Context<'_>| write.poll_send_file(cx, file.as_fd(), at, unsent);
+            let sent = in_time(self.deadline.limit_poll(timeout, sent).await)? as u64;
             at += sent;
             unsent -= sent;
         }
@@ -65,6 +69,6 @@ impl ClientOut {
             pace.pay(bytes).await;
             Ok(())
         };
-        limit(&self.deadline, timeout, paying).await
+        in_time(self.deadline.limit(timeout, paying).await)
     }
 }

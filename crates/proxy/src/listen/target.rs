@@ -2,13 +2,12 @@
 //! normalised target (RFC 9112 §3.2, RFC 9110 §7.1; `http_port` accelerator options).
 
 use config::port::VirtualPort;
-use wire::field::FieldId;
-use wire::http1::{RequestHead, Version, check_host};
-use wire::target::{Form, Scheme, Target};
+use wire::http1::{KnownHost, RequestHead, Version};
+use wire::target::{Authority, Form, Scheme, Target};
 
 use crate::failure::{Failure, FailureKind};
 use crate::flow::Connection;
-use crate::plan::{Plan, PortMode, PortPlan};
+use crate::plan::{Plan, PortMode};
 
 /// Fills `target`.
 ///
@@ -19,9 +18,10 @@ pub(crate) fn resolve(
     plan: &Plan,
     connection: &Connection,
     head: &RequestHead,
+    known: &mut KnownHost,
     target: &mut Target,
 ) -> Result<(), Failure> {
-    check_host(head).map_err(|bad| {
+    let host = known.check(head).map_err(|bad| {
         Failure::client(FailureKind::InvalidReq, bad.to_string()).with_status(bad.status())
     })?;
     let raw = head.target();
@@ -36,7 +36,7 @@ pub(crate) fn resolve(
         Ok(Form::Authority { .. }) => target.set_authority(raw),
         Ok(Form::Absolute { .. }) => target.set_absolute(raw, whitespace),
         Ok(Form::Origin | Form::Asterisk) => {
-            return origin_form(plan, port, connection, head, target);
+            return origin_form(plan, connection, (head, host), target);
         }
         Err(bad) => Err(bad),
     };
@@ -46,26 +46,21 @@ pub(crate) fn resolve(
 /// Origin form says only path and query: the rest comes from `Host` and the port's options.
 fn origin_form(
     plan: &Plan,
-    port: &PortPlan,
     connection: &Connection,
-    head: &RequestHead,
+    (head, host): (&RequestHead, Option<Authority<'_>>),
     target: &mut Target,
 ) -> Result<(), Failure> {
     let invalid = |detail: &'static str| Failure::client(FailureKind::InvalidUrl, detail);
-    let PortMode::Accel(accel) = &port.mode else {
+    let PortMode::Accel(accel) = &connection.port.mode else {
         // A forward proxy needs to be told the host; only TRACE and OPTIONS may ask about us.
         return Err(invalid("a proxy port takes absolute URLs only"));
     };
-    let host = head
-        .fields
-        .get(FieldId::Host)
-        .filter(|host| !host.is_empty());
     let (mut name, mut number) = match (accel.vhost, host) {
-        (true, Some(host)) => split_host(host).ok_or_else(|| invalid("Host can't be read"))?,
+        (true, Some(host)) => (host.raw_host, host.port),
         _ => match &accel.default_site {
             Some(site) => (site.0.as_bytes(), site.1),
             None => match host {
-                Some(host) => split_host(host).ok_or_else(|| invalid("Host can't be read"))?,
+                Some(host) => (host.raw_host, host.port),
                 None if head.version == Version::H10 => (plan.visible_hostname.as_bytes(), None),
                 None => return Err(invalid("no Host")),
             },
@@ -86,7 +81,7 @@ fn origin_form(
         .map_err(|bad| Failure::client(FailureKind::InvalidUrl, bad.to_string()))
 }
 
-/// `host[:port]` apart; brackets of an IPv6 address stay with the host.
+/// `host[:port]` of an option apart; brackets of an IPv6 address stay with the host.
 pub(crate) fn split_host(host: &[u8]) -> Option<(&[u8], Option<u16>)> {
     let colon = host
         .iter()

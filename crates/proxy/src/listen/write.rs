@@ -1,19 +1,21 @@
 //! Sends a reply over HTTP/1: head and first content in one write, then piece by piece. The framing
 //! toward the client is decided here, once (RFC 9112 §6.1, §6.2).
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
 use stats::Counter;
 use store::{FileSlice, ReadError, Reader, Slice};
-use wire::http1::{LAST_CHUNK, Version, write_chunk_head, write_status_line};
+use wire::http1::{LAST_CHUNK, Version, reason_phrase, write_chunk_head, write_status_line};
 
 use crate::context::Context;
 use crate::digits::push_number;
 use crate::fetch::Piece;
-use crate::flow::{Content, Head, Response};
+use crate::flow::{After, Content, Head, Response};
 use crate::listen::client::ClientOut;
 use crate::record::{Marks, Record};
 
@@ -49,6 +51,16 @@ pub(crate) enum Sent {
     Cut,
 }
 
+impl Sent {
+    /// What becomes of the connection.
+    pub(crate) fn after(self) -> After {
+        match self {
+            Self::Whole => After::KeepAlive,
+            Self::WholeAndClose | Self::Cut => After::Close,
+        }
+    }
+}
+
 /// How the client finds the end of the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Framed {
@@ -58,22 +70,24 @@ enum Framed {
     UntilClose,
 }
 
-/// Sends `response` and notes status and sizes in `record`.
+/// Sends `response` and notes status and sizes in `record`. What it borrows, it leaves where it is: a value that is
+/// handed from future to future lies in each of them.
 pub(crate) async fn send(
     cx: &Context,
     to: ReplyTo,
     out: &mut ClientOut,
-    response: Response<'_>,
+    response: &mut Response<'_>,
     record: &mut Record,
 ) -> Sent {
     let status = match &response.head {
         Head::Stored(object) => object.meta.status,
+        Head::Page { status, .. } => *status,
         Head::Built(head) => head.status,
     };
     record.status = status;
-    let framed = framing(to, status, &response);
+    let framed = framing(to, status, response);
     let close = !to.keep_alive || response.close || framed == Framed::UntilClose;
-    write_head(cx, to, out, &response, framed, close);
+    write_head(cx, to, out, response, framed, close);
     record.head_bytes = out.buf.len() as u64;
     let timeout = cx.plan.timeouts.write;
     let mut sender = Sender {
@@ -84,15 +98,10 @@ pub(crate) async fn send(
         body_bytes: 0,
         content_left: response.content_max.unwrap_or(u64::MAX),
     };
-    if let Head::Built(head) = response.head {
-        cx.heads.give(head);
+    if framed == Framed::Bodyless {
+        response.content = Content::Empty;
     }
-    let content = if framed == Framed::Bodyless {
-        Content::Empty
-    } else {
-        response.content
-    };
-    let outcome = sender.run(content).await;
+    let outcome = sender.run(&mut response.content).await;
     record.body_bytes = sender.body_bytes;
     match outcome {
         Ok(()) if close => Sent::WholeAndClose,
@@ -140,6 +149,18 @@ fn write_head(
             buf.extend_from_slice(b"\r\n");
             buf.extend_from_slice(cx.plan.lines.hit(meta.version));
             meta.has_length
+        }
+        Head::Page {
+            status,
+            fields,
+            date,
+        } => {
+            write_status_line(*status, reason_phrase(*status).as_bytes(), buf);
+            buf.extend_from_slice(&fields.text);
+            buf.extend_from_slice(b"Date: ");
+            buf.extend_from_slice(date);
+            buf.extend_from_slice(b"\r\n");
+            false
         }
         Head::Built(head) => {
             write_status_line(head.status, head.reason(), buf);
@@ -195,30 +216,29 @@ struct Sender<'o> {
 
 impl Sender<'_> {
     /// Sends the head with the first content at hand, then the rest.
-    async fn run(&mut self, content: Content<'_>) -> Result<(), Cut> {
+    async fn run(&mut self, content: &mut Content<'_>) -> Result<(), Cut> {
         match content {
             Content::Empty => self.flush().await,
             Content::Page(page) => {
-                self.piece(&page).await?;
-                self.cx.buffers.give(page);
+                self.piece(page).await?;
                 self.end().await
             }
             Content::Stored { reader, left } => {
-                self.stored(reader, left).await?;
+                self.stored(reader, *left).await?;
                 self.end().await
             }
             Content::Parts(parts) => {
                 for (reader, length) in parts {
-                    self.stored(reader, Some(length)).await?;
+                    self.stored(reader, Some(*length)).await?;
                 }
                 self.end().await
             }
-            Content::Origin(mut body) => {
+            Content::Origin(body) => {
                 loop {
                     if !body.has_ready() {
                         self.flush().await?;
                     }
-                    let piece = self.unless_client_leaves(body.next()).await?;
+                    let piece = self.unless_client_leaves(pin!(body.next())).await?;
                     match piece.map_err(|_failure| Cut::Source)? {
                         Piece::Data(piece) => self.piece(piece).await?,
                         Piece::End => break,
@@ -230,19 +250,21 @@ impl Sender<'_> {
     }
 
     /// Awaits more to send, unless the client leaves meanwhile: with nothing to send, nothing else would tell.
-    async fn unless_client_leaves<T>(&self, more: impl Future<Output = T>) -> Result<T, Cut> {
-        if self.cx.plan.config.half_closed_clients {
-            return Ok(more.await);
-        }
-        tokio::select! {
-            biased;
-            more = more => Ok(more),
-            () = self.out.gone() => Err(Cut::Client),
-        }
+    async fn unless_client_leaves<T>(
+        &self,
+        mut more: Pin<&mut impl Future<Output = T>>,
+    ) -> Result<T, Cut> {
+        let may_leave = self.cx.plan.config.half_closed_clients;
+        poll_fn(|cx| match more.as_mut().poll(cx) {
+            Poll::Ready(more) => Poll::Ready(Ok(more)),
+            Poll::Pending if may_leave => Poll::Pending,
+            Poll::Pending => self.out.poll_gone(cx).map(|()| Err(Cut::Client)),
+        })
+        .await
     }
 
     /// Sends what the store has: all that is here in one call, what lies in a file from there.
-    async fn stored(&mut self, mut reader: Reader, left: Option<u64>) -> Result<(), Cut> {
+    async fn stored(&mut self, reader: &mut Reader, left: Option<u64>) -> Result<(), Cut> {
         let end = left.map(|left| reader.position().saturating_add(left));
         reader.stop_at(end.unwrap_or(u64::MAX));
         let mut next = reader.next_now();
@@ -251,7 +273,7 @@ impl Sender<'_> {
                 Poll::Ready(slice) => slice,
                 Poll::Pending => {
                     self.flush().await?;
-                    self.unless_client_leaves(reader.next()).await?
+                    self.unless_client_leaves(pin!(reader.next())).await?
                 }
             };
             match slice {
@@ -259,7 +281,7 @@ impl Sender<'_> {
                     next = reader.next_now();
                     if matches!(next, Poll::Ready(Some(Ok(Slice::Heap(_))))) {
                         let mut pieces = vec![piece];
-                        next = gather(&mut pieces, &mut reader, next);
+                        next = gather(&mut pieces, reader, next);
                         self.pieces(&pieces).await?;
                     } else {
                         self.piece(&piece).await?;

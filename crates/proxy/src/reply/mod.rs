@@ -19,7 +19,7 @@ use crate::flow::{Content, Head, Object, Received, Response};
 use crate::format::Scene;
 use crate::record::{Record, ResultTag};
 
-pub(crate) use page::{failure_response, ready_fields, refusal};
+pub(crate) use page::{ReadyFields, failure_response, ready_fields, refusal};
 
 /// Makes a hop's head fit to be passed on or stored: hop-by-hop fields go (RFC 9110 §7.6.1), Date
 /// comes if the hop has none (§6.6.1).

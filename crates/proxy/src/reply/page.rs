@@ -15,7 +15,7 @@ use crate::reply::errors::{Answer, ErrorPages, Form, PageFacts, Redirect};
 /// The reply to a request that can't go on; `None` when there is none to be, and the connection is to be reset
 /// (`deny_info TCP_RESET`).
 pub(crate) fn failure_response<'c>(
-    cx: &Context,
+    cx: &'c Context,
     received: &Received<'_>,
     failure: &Failure,
     record: &mut Record,
@@ -45,7 +45,7 @@ pub(crate) fn failure_response<'c>(
     let mut response = match cx.plan.errors.answer(failure) {
         Answer::Page(number) => {
             let form = cx.plan.errors.form(Some(&received.head.fields));
-            page(cx, &facts, (number, form), record)
+            page(cx, &facts, (number, form), now, record)
         }
         Answer::Redirect(redirect) => elsewhere(cx, &facts, redirect, record),
         Answer::Reset => return None,
@@ -63,7 +63,7 @@ pub(crate) fn failure_response<'c>(
 
 /// The reply to a request that could not be read. The connection ends with it.
 pub(crate) fn refusal<'c>(
-    cx: &Context,
+    cx: &'c Context,
     connection: &Connection,
     failure: &Failure,
     record: &mut Record,
@@ -75,7 +75,7 @@ pub(crate) fn refusal<'c>(
     complete(&mut facts, now, record);
     note(cx, failure, record);
     let page_and_form = (failure.kind as usize, cx.plan.errors.form(None));
-    let mut response = page(cx, &facts, page_and_form, record);
+    let mut response = page(cx, &facts, page_and_form, now, record);
     response.close = true;
     response
 }
@@ -110,12 +110,23 @@ fn note(cx: &Context, failure: &Failure, record: &mut Record) {
     }
 }
 
+/// Fields that are the same for many replies.
+#[derive(Debug)]
+pub(crate) struct ReadyFields {
+    pub(crate) fields: Fields,
+    /// As they are sent.
+    pub(crate) text: Box<[u8]>,
+}
+
 /// The fields that go with each page in its plain form for its usual failure, by its number: all but Date.
-pub(crate) fn ready_fields(pages: &ErrorPages, lines: &Lines) -> Vec<Fields> {
+pub(crate) fn ready_fields(pages: &ErrorPages, lines: &Lines) -> Vec<ReadyFields> {
     let ready = pages.usual().enumerate().map(|(page, failure)| {
         let mut fields = Fields::new();
         write_fields(pages, lines, (page, Form::Plain), &failure, &mut fields);
-        fields
+        let mut text = Vec::new();
+        fields.write_to(&mut text);
+        let text = text.into();
+        ReadyFields { fields, text }
     });
     ready.collect()
 }
@@ -147,39 +158,56 @@ fn blank(cx: &Context, status: u16) -> Box<ResponseHead> {
 }
 
 fn page<'c>(
-    cx: &Context,
+    cx: &'c Context,
     facts: &PageFacts<'_>,
     (number, form): (usize, Form),
+    now: Now,
     record: &mut Record,
 ) -> Response<'c> {
     let plan = &cx.plan;
     let failure = facts.failure;
-    let usual = form == Form::Plain && plan.errors.is_usual(failure);
-    let mut head = blank(cx, plan.errors.status(number, failure));
-    match plan.page_fields.get(number) {
-        Some(ready) if usual => head.fields.clone_from(ready),
-        _ => {
+    let status = plan.errors.status(number, failure);
+    let usual = form == Form::Plain
+        && plan.errors.is_usual(failure)
+        && failure.challenge.is_none()
+        && !cx.log.shows_reply();
+    let head = match plan.page_fields.get(number).filter(|_| usual) {
+        Some(fields) => {
+            set_media_type(cx, &fields.fields, record);
+            Head::Page {
+                status,
+                fields,
+                date: cx.date(now),
+            }
+        }
+        None => {
+            let mut head = blank(cx, status);
             let which = (number, form);
             write_fields(&plan.errors, &plan.lines, which, failure, &mut head.fields);
+            head.fields.push_id(FieldId::Date, facts.date);
+            if let Some(challenge) = &failure.challenge {
+                challenge.write(head.status, &mut head.fields);
+            }
+            set_media_type(cx, &head.fields, record);
+            Head::Built(head)
         }
-    }
-    head.fields.push_id(FieldId::Date, facts.date);
-    if let Some(challenge) = &failure.challenge {
-        challenge.write(head.status, &mut head.fields);
-    }
+    };
     let mut body = cx.buffers.take();
     plan.errors.render(number, form, facts, &mut body);
-    if cx.log.has_any() {
-        let content_type = head.fields.get(FieldId::ContentType).unwrap_or_default();
-        let media_type = content_type.split(|&byte| byte == b';').next();
-        record.set_content_type(media_type.unwrap_or_default());
-    }
     Response {
-        head: Head::Built(head),
+        head,
         length: Some(body.len() as u64),
         content: Content::Page(body),
         content_max: None,
         close: false,
+    }
+}
+
+fn set_media_type(cx: &Context, fields: &Fields, record: &mut Record) {
+    if cx.log.has_any() {
+        let content_type = fields.get(FieldId::ContentType).unwrap_or_default();
+        let media_type = content_type.split(|&byte| byte == b';').next();
+        record.set_content_type(media_type.unwrap_or_default());
     }
 }
 

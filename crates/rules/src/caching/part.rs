@@ -136,18 +136,14 @@ impl Step {
 }
 
 /// The bytes from `first` to `last` in order. `None`: the parts are too many for one answer.
-pub fn steps<'p>(
-    parts: impl Iterator<Item = &'p Part> + Clone,
-    first: u64,
-    last: u64,
-) -> Option<SmallVec<[Step; 4]>> {
+pub fn steps(parts: &[&Part], first: u64, last: u64) -> Option<SmallVec<[Step; 4]>> {
     let mut steps = SmallVec::new();
     let mut at = first;
     while at <= last {
         if steps.len() == STEPS_MAX {
             return None;
         }
-        let numbered = parts.clone().enumerate();
+        let numbered = parts.iter().enumerate();
         let held = numbered
             .filter(|(_, part)| (part.first..=part.last).contains(&at))
             .max_by_key(|(_, part)| part.last);
@@ -159,7 +155,7 @@ pub fn steps<'p>(
             }
         } else {
             let next = parts
-                .clone()
+                .iter()
                 .map(|part| part.first)
                 .filter(|next| *next > at);
             Step::Missing {
@@ -267,7 +263,11 @@ mod tests {
     #[test]
     fn what_is_missing_is_found() {
         let parts = [part(10, 19), part(30, 39), part(15, 24)];
-        let of = |first, last| steps(parts.iter(), first, last).unwrap().to_vec();
+        let of = |first, last| {
+            steps(&parts.iter().collect::<Vec<_>>(), first, last)
+                .unwrap()
+                .to_vec()
+        };
         let held = |part, first, last| Step::Held { part, first, last };
         let missing = |first, last| Step::Missing { first, last };
         assert_eq!(of(12, 17), [held(0, 12, 17)]);
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn many_holes_are_filled_as_one() {
         let parts: Vec<Part> = (0..6).map(|n| part(n * 10 + 5, n * 10 + 9)).collect();
-        let all = steps(parts.iter(), 5, 62).unwrap();
+        let all = steps(&parts.iter().collect::<Vec<_>>(), 5, 62).unwrap();
         let expected = [
             Step::Held {
                 part: 0,
@@ -303,7 +303,7 @@ mod tests {
         ];
         assert_eq!(all.to_vec(), expected);
         let many: Vec<Part> = (0..100).map(|n| part(n, n)).collect();
-        assert_eq!(steps(many.iter(), 0, 99), None);
+        assert_eq!(steps(&many.iter().collect::<Vec<_>>(), 0, 99), None);
     }
 
     proptest! {
@@ -314,7 +314,7 @@ mod tests {
             more in 0u64..200,
         ) {
             let parts: Vec<Part> = bounds.iter().map(|(at, more)| part(*at, at + more)).collect();
-            let steps = steps(parts.iter(), first, first + more).unwrap();
+            let steps = steps(&parts.iter().collect::<Vec<_>>(), first, first + more).unwrap();
             let mut at = first;
             for step in &steps {
                 let (from, to) = step.bounds();

@@ -1,8 +1,50 @@
 //! The `Host` field (RFC 9112 §3.2, RFC 9110 §7.2).
 
+use std::net::IpAddr;
+
 use super::{BadRequest, RequestHead, Version};
 use crate::FieldId;
 use crate::target::Authority;
+
+/// The `Host` that was found valid last: the next request mostly has the same one.
+#[derive(Clone, Debug, Default)]
+pub struct KnownHost {
+    text: Vec<u8>,
+    host_bytes: usize,
+    ip: Option<IpAddr>,
+    port: Option<u16>,
+}
+
+impl KnownHost {
+    /// As [`check_host`], and taken apart.
+    ///
+    /// # Errors
+    /// Those of [`check_host`].
+    pub fn check<'h>(
+        &mut self,
+        head: &'h RequestHead,
+    ) -> Result<Option<Authority<'h>>, BadRequest> {
+        let Some(text) = only_host(head)? else {
+            return Ok(None);
+        };
+        if text == self.text
+            && let Some(raw_host) = text.get(..self.host_bytes)
+        {
+            return Ok(Some(Authority {
+                raw_host,
+                ip: self.ip,
+                port: self.port,
+            }));
+        }
+        let host = parse(text)?;
+        self.text.clear();
+        self.text.extend_from_slice(text);
+        self.host_bytes = host.raw_host.len();
+        self.ip = host.ip;
+        self.port = host.port;
+        Ok(Some(host))
+    }
+}
 
 /// The valid `Host` of a request; `None` when HTTP/1.0 left it out, or it is empty.
 ///
@@ -11,6 +53,13 @@ use crate::target::Authority;
 /// # Errors
 /// When HTTP/1.1 has no `Host`, or there are several, or it isn't `host [":" port]`.
 pub fn check_host(head: &RequestHead) -> Result<Option<&[u8]>, BadRequest> {
+    let host = only_host(head)?;
+    host.map(parse).transpose()?;
+    Ok(host)
+}
+
+/// What stands in the one `Host`; `None` as in [`check_host`].
+fn only_host(head: &RequestHead) -> Result<Option<&[u8]>, BadRequest> {
     let mut values = head.fields.get_all(FieldId::Host);
     let Some(host) = values.next() else {
         return match head.version {
@@ -21,13 +70,11 @@ pub fn check_host(head: &RequestHead) -> Result<Option<&[u8]>, BadRequest> {
     if values.next().is_some() {
         return Err(BadRequest::HostRepeated);
     }
-    if host.is_empty() {
-        return Ok(None);
-    }
-    match Authority::parse(host) {
-        Ok(_) => Ok(Some(host)),
-        Err(_) => Err(BadRequest::HostInvalid),
-    }
+    Ok((!host.is_empty()).then_some(host))
+}
+
+fn parse(host: &[u8]) -> Result<Authority<'_>, BadRequest> {
+    Authority::parse(host).map_err(|_| BadRequest::HostInvalid)
 }
 
 #[cfg(test)]
@@ -44,6 +91,20 @@ mod tests {
             expected.map(|host| host.map(str::as_bytes)),
             "{lines}"
         );
+    }
+
+    #[test]
+    fn a_host_that_is_known_reads_as_when_it_was_new() {
+        let mut known = KnownHost::default();
+        for host in ["a.example:80", "a.example", "[::1]:8", "", "127.0.0.1"] {
+            let mut head = RequestHead::new();
+            let text = format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
+            parse_request(text.as_bytes(), &Limits::default(), &mut head).expect("a valid head");
+            let expected = Authority::parse(host.as_bytes()).ok();
+            for _ in 0..2 {
+                assert_eq!(known.check(&head), Ok(expected), "{host}");
+            }
+        }
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub struct Redirect {
     /// `None` is 302 or 307, by the method.
     pub(super) status: Option<u16>,
     pub(super) url: Template,
+    squid_error: Box<str>,
 }
 
 impl Infos {
@@ -45,6 +46,7 @@ impl Infos {
                 DenyAnswer::Redirect { status, url } => Info::Redirect(Redirect {
                     status: *status,
                     url: Template::url(url, fixed),
+                    squid_error: format!("{} Access Denied", status.unwrap_or(403)).into(),
                 }),
                 DenyAnswer::Reset => Info::Reset,
             });
@@ -79,7 +81,7 @@ impl Redirect {
     }
 
     /// Squid's word in `X-Squid-Error`.
-    pub fn squid_error(&self) -> String {
-        format!("{} Access Denied", self.status.unwrap_or(403))
+    pub fn squid_error(&self) -> &str {
+        &self.squid_error
     }
 }

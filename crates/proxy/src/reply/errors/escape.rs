@@ -58,10 +58,7 @@ pub(super) fn push_url_path(out: &mut Vec<u8>, path: &[u8]) {
 /// Appends `text` so that it reads as itself in HTML content and in quoted attributes.
 /// Bytes that are not UTF-8 show as replacement characters; control bytes are left out.
 pub(super) fn push_html(out: &mut Vec<u8>, text: &[u8]) {
-    let dirty = text
-        .iter()
-        .fold(false, |dirty, &byte| dirty | !is_plain(byte));
-    if !dirty {
+    if is_plain_text(text) {
         return out.extend_from_slice(text);
     }
     for char in String::from_utf8_lossy(text).chars() {
@@ -75,6 +72,26 @@ pub(super) fn push_html(out: &mut Vec<u8>, text: &[u8]) {
             _ => out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
         }
     }
+}
+
+/// Has it nothing to be escaped? Eight bytes are looked at together; each by itself only where one of them may have.
+fn is_plain_text(text: &[u8]) -> bool {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * EACH;
+    // A byte's high bit is set where the byte is 0.
+    let zero = |word: u64| word.wrapping_sub(EACH) & !word;
+    let (words, rest) = text.as_chunks::<8>();
+    words.iter().all(|word| {
+        let bytes = u64::from_le_bytes(*word);
+        let control = bytes.wrapping_sub(0x20 * EACH) & !bytes;
+        let del_or_high = bytes | bytes.wrapping_add(EACH);
+        let quote = zero(bytes ^ (u64::from(b'"') * EACH));
+        // `&` and `'` differ in their last bit, `<` and `>` in the one before.
+        let ampersand = zero((bytes & (0xfe * EACH)) ^ (u64::from(b'&') * EACH));
+        let angle = zero((bytes & (0xfd * EACH)) ^ (u64::from(b'<') * EACH));
+        let suspect = control | del_or_high | quote | ampersand | angle;
+        suspect & HIGH == 0 || word.iter().all(|&byte| is_plain(byte))
+    }) && rest.iter().all(|&byte| is_plain(byte))
 }
 
 const fn is_plain(byte: u8) -> bool {
@@ -124,6 +141,16 @@ mod tests {
             prop_assert!(out.iter().all(plain));
             let back: Vec<u8> = percent_encoding::percent_decode(&out).collect();
             prop_assert_eq!(back, text);
+        }
+
+        #[test]
+        fn a_plain_text_is_one_of_plain_bytes(
+            text in prop::collection::vec(
+                prop_oneof![9 => b' '..=b'~', 1 => any::<u8>()], 0..24
+            ),
+        ) {
+            let each = text.iter().all(|&byte| is_plain(byte));
+            prop_assert_eq!(is_plain_text(&text), each);
         }
 
         #[test]

@@ -73,6 +73,9 @@ impl<'a> PageFacts<'a> {
 
     /// The URL without the name and password that it may hold: what is before and what is behind them.
     pub(super) fn clean_url(&self) -> [&'a [u8]; 2] {
+        if memchr::memchr(b'@', self.url).is_none() {
+            return [self.url, b""];
+        }
         let start = memchr::memmem::find(self.url, b"://").map_or(0, |at| at + 3);
         let (scheme, rest) = self.url.split_at_checked(start).unwrap_or((b"", self.url));
         let authority = rest

@@ -316,7 +316,7 @@ fn deny_info_chooses_by_its_line() {
         panic!("no redirection");
     };
     assert_eq!(
-        (to.status(b"POST"), &*to.squid_error()),
+        (to.status(b"POST"), to.squid_error()),
         (303, "303 Access Denied")
     );
 }
