@@ -133,7 +133,6 @@ fn what_asks_for_what_we_do_anyhow_needs_no_word() {
         "dead_peer_timeout 10 seconds",
         "log_mime_hdrs off",
         "pconn_lifetime 0 seconds",
-        "range_offset_limit 0 all",
         "read_ahead_gap 16 KB",
         "retry_on_error off",
         "buffered_logs on",
@@ -150,7 +149,6 @@ fn what_asks_for_what_we_do_anyhow_needs_no_word() {
         "hostname_aliases a b",
         "log_mime_hdrs on",
         "pconn_lifetime 1 minute",
-        "range_offset_limit none",
         "read_ahead_gap 160 KB",
         "retry_on_error on",
     ];
