@@ -248,13 +248,8 @@ impl Conditions {
             }
             Self::Missing { hole, validator } => {
                 make_conditional(fields, &Fields::new());
-                let range = if hole.to_end {
-                    ByteRange::From(hole.first)
-                } else {
-                    ByteRange::FromTo(hole.first, hole.last)
-                };
                 let mut value = Vec::new();
-                range::write(&[range], &mut value);
+                range::write(&[hole.asked()], &mut value);
                 fields.push_id(FieldId::Range, &value);
                 fields.push_id(FieldId::IfRange, validator);
             }

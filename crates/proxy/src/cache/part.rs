@@ -16,6 +16,7 @@ use store::{Keep, KeyRef, Reader, Slot};
 use wire::field::{FieldId, Fields};
 use wire::http1::{Framing, ProxyAuth, ResponseHead, reason_phrase};
 use wire::value::content_range::{self, ContentRange};
+use wire::value::range::ByteRange;
 
 use crate::cache::fill::{fill, release};
 use crate::cache::stored::{self, StoredResponse, exchange};
@@ -47,6 +48,17 @@ pub(crate) struct Hole {
     pub(crate) first: u64,
     pub(crate) last: u64,
     pub(crate) to_end: bool,
+}
+
+impl Hole {
+    /// As it is asked for.
+    pub(crate) fn asked(self) -> ByteRange {
+        if self.to_end {
+            ByteRange::From(self.first)
+        } else {
+            ByteRange::FromTo(self.first, self.last)
+        }
+    }
 }
 
 /// The parts for a request, if its response is stored in parts that are of use.
@@ -108,7 +120,7 @@ pub(crate) fn gather(cx: &Context, received: &Received<'_>) -> Option<Parts> {
 fn same_question(objects: &[Arc<Object>], request: &Fields) -> Option<Parts> {
     let newest = objects.first()?;
     let part = newest.meta.part.as_deref()?;
-    let again = part.asked.is_some() && part.asked == asked(request);
+    let again = asked(request) == Some(part.asked);
     (again && !request.has(FieldId::IfRange)).then(|| Parts {
         objects: vec![Arc::clone(newest)],
         steps: smallvec![Step::Held {
@@ -180,7 +192,7 @@ pub(crate) fn fill_hole(
     if head.status != 206 || body.proxy_only {
         return false;
     }
-    let Some(part) = Part::of(&received.head.fields, &head.fields) else {
+    let Some(part) = Part::of(hole.asked(), &head.fields) else {
         return false;
     };
     let same = part.validator == parts.validator && part.complete == Some(parts.complete);
@@ -209,7 +221,8 @@ pub(crate) fn store<'c>(
     body: Box<OriginBody<'c>>,
 ) -> Response<'c> {
     let version = head.version;
-    let part = Part::of(&received.head.fields, &head.fields);
+    let asked = asked(&received.head.fields);
+    let part = asked.and_then(|asked| Part::of(asked, &head.fields));
     let storable = judge(cx, received, &mut head);
     let (Some(part), Some(storable)) = (part, storable) else {
         return release(cx, received, slot, head, body);

@@ -23,7 +23,7 @@ pub struct Part {
     /// Length of the whole, if known.
     pub complete: Option<u64>,
     /// What it is the answer to. The same question has the same answer, also where nothing else is clear.
-    pub asked: Option<ByteRange>,
+    pub asked: ByteRange,
     /// The last byte by its Content-Range.
     pub stated_last: u64,
     /// The strong validator of the whole; without one, a part is joined with no other.
@@ -31,8 +31,9 @@ pub struct Part {
 }
 
 impl Part {
-    /// The part that a 206 has; `None` if it is several, or longer than it says. One that is shorter holds what came.
-    pub fn of(request: &Fields, reply: &Fields) -> Option<Self> {
+    /// The part that a 206 to a request for this range has; `None` if it is several, longer than it says, or another.
+    /// One that is shorter holds what came.
+    pub fn of(asked: ByteRange, reply: &Fields) -> Option<Self> {
         let ContentRange::Part {
             first,
             last: stated_last,
@@ -41,17 +42,22 @@ impl Part {
         else {
             return None;
         };
+        let fits = match asked {
+            ByteRange::FromTo(from, to) => first == from && stated_last <= to,
+            ByteRange::From(from) => first == from,
+            ByteRange::Suffix(_) => complete.is_none_or(|complete| stated_last == complete - 1),
+        };
         let stated = (stated_last - first).saturating_add(1);
         let announced = reply.get(FieldId::ContentLength);
         let length = match announced {
             Some(length) => wire::value::decimal(length)?,
             None => stated,
         };
-        (1..=stated).contains(&length).then(|| Self {
+        (fits && (1..=stated).contains(&length)).then(|| Self {
             first,
             last: first + (length - 1),
             complete,
-            asked: asked(request),
+            asked,
             stated_last,
             validator: strong_validator(reply).map(Into::into),
         })
@@ -205,7 +211,7 @@ mod tests {
             first,
             last,
             complete: Some(1000),
-            asked: None,
+            asked: ByteRange::FromTo(first, last),
             stated_last: last,
             validator: Some((*b"\"a\"").into()),
         }
@@ -214,15 +220,14 @@ mod tests {
     #[test]
     fn a_part_is_what_content_range_says() {
         // RFC 9110 §14.4, §15.3.7.
-        let of =
-            |lines: &[(&str, &str)]| Part::of(&fields(&[("Range", "bytes=-10")]), &fields(lines));
+        let of = |lines: &[(&str, &str)]| Part::of(ByteRange::FromTo(10, 19), &fields(lines));
         let range = ("Content-Range", "bytes 10-19/100");
         let found = of(&[range, ("ETag", "\"a\"")]).unwrap();
         assert_eq!(
             (found.first, found.last, found.complete),
             (10, 19, Some(100))
         );
-        assert_eq!(found.asked, Some(ByteRange::Suffix(10)));
+        assert_eq!(found.asked, ByteRange::FromTo(10, 19));
         assert_eq!(
             (found.length(), found.validator.as_deref()),
             (10, Some(&b"\"a\""[..]))
@@ -237,6 +242,23 @@ mod tests {
             None
         );
         assert_eq!(of(&[("Content-Range", "lines 1-2/3")]), None);
+        let asked = |value: &str| {
+            let asked = asked(&fields(&[("Range", value)]));
+            asked
+                .and_then(|asked| Part::of(asked, &fields(&[range])))
+                .is_some()
+        };
+        for (value, fits) in [
+            ("bytes=10-", true),
+            ("bytes=10-50", true),
+            ("bytes=10-15", false),
+            ("bytes=9-19", false),
+            ("bytes=9-", false),
+            ("bytes=-90", false),
+            ("bytes=10-19,30-39", false),
+        ] {
+            assert_eq!(asked(value), fits, "{value}");
+        }
         assert_eq!(of(&[]), None);
     }
 
@@ -246,7 +268,7 @@ mod tests {
         let of = |lines: &[(&str, &str)]| {
             let mut all = vec![("Content-Range", "bytes 0-1/9")];
             all.extend(lines);
-            Part::of(&fields(&[]), &fields(&all)).unwrap()
+            Part::of(ByteRange::FromTo(0, 1), &fields(&all)).unwrap()
         };
         let joins = |lines: &[(&str, &str)]| of(lines).joins(&of(lines));
         let old = ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT");

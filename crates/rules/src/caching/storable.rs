@@ -5,7 +5,6 @@ use wire::FieldId;
 use wire::value::cache_control::CacheControl;
 
 use super::freshness::{Freshness, Source, allows_guess, is_negative, lifetime};
-use super::part::Part;
 use super::said::Said;
 use super::vary::Vary;
 use super::{CachingRules, Exchange};
@@ -33,7 +32,7 @@ pub enum NotStorable {
     Private,
     /// The request was authorised, and nothing in the response allows sharing it (RFC 9111 §3.5).
     Authorization,
-    /// Interim or not-modified, or partial in a way that tells nothing of the whole (RFC 9111 §3.3).
+    /// Interim or not-modified, or partial without saying of what (RFC 9111 §3.3).
     Incomplete,
     /// `must-understand` with a status we don't know (RFC 9111 §5.2.2.3).
     NotUnderstood,
@@ -75,7 +74,7 @@ impl CachingRules {
             return Err(NotStorable::Method);
         }
         let incomplete = match exchange.status {
-            206 => Part::of(exchange.request, exchange.reply).is_none(),
+            206 => !exchange.reply.has(FieldId::ContentRange),
             status => matches!(status, 0..=199 | 304),
         };
         if incomplete {
