@@ -18,7 +18,6 @@ mod challenge;
 mod connection;
 mod crypt;
 mod digest;
-mod extras;
 mod handshake;
 mod known;
 mod ncsa;
@@ -40,6 +39,7 @@ use wire::helper::{Answer, Quoting, Verdict, quote};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Side};
 use crate::flow::Received;
+use crate::format::{Dialect, Format, Scene};
 use crate::helpers::{self, Failed, Helpers, Pool};
 
 pub use challenge::Challenge;
@@ -62,7 +62,7 @@ struct Scheme {
     ttl: Duration,
     pool: Arc<Pool>,
     way: Way,
-    extras: extras::Extras,
+    extras: Option<Format>,
     /// The second of the last complaint about the helper: one a second is enough.
     complained: AtomicI64,
 }
@@ -93,7 +93,10 @@ impl Attempt<'_> {
     /// What goes behind a question (`key_extras`).
     fn extras(&self) -> Vec<u8> {
         let mut extras = Vec::new();
-        self.scheme.extras.write(self.received, &mut extras);
+        if let Some(format) = &self.scheme.extras {
+            extras.push(b' ');
+            format.render(&Scene::of_request(self.received), &mut extras);
+        }
         extras
     }
 
@@ -199,7 +202,7 @@ impl Logins {
     /// What keeps the schemes from being used.
     pub(crate) fn check(config: &Config) -> Vec<Problem> {
         let formats = config.auth_param.iter().filter_map(|scheme| {
-            let bad = extras::Extras::compile(&scheme.key_extras).err()?;
+            let bad = Format::compile(&scheme.key_extras, Dialect::Logformat).err()?;
             Some(problem(scheme, &format!("key_extras: {bad}")))
         });
         formats.chain(offer::unknown(config)).collect()
@@ -250,7 +253,9 @@ impl Scheme {
             pool,
             ttl,
             // Checked before.
-            extras: extras::Extras::compile(&config.key_extras).unwrap_or_default(),
+            extras: Format::compile(&config.key_extras, Dialect::Logformat)
+                .ok()
+                .filter(|_| !config.key_extras.is_empty()),
             config: config.clone(),
             complained: AtomicI64::new(0),
         })
