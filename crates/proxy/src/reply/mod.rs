@@ -62,7 +62,15 @@ pub(crate) async fn prepare<'c>(
             record.set_content_type(content_type);
         }
         if checks {
+            // Rules see the length, which is otherwise for `listen` to say.
+            let length = response.length.map(|length| length.to_string());
+            if let Some(length) = &length {
+                head.fields.set(FieldId::ContentLength, length.as_bytes());
+            }
             access::admit_reply(cx, received, head, record).await?;
+            if length.is_some() {
+                head.fields.remove(FieldId::ContentLength);
+            }
         }
         rewrite(cx, received, head);
         fetch::announce(received, &mut head.fields);
