@@ -132,35 +132,13 @@ impl Acls {
 
     /// Do all terms match? Terms are asked from left to right, and none after one that doesn't match.
     pub(crate) fn check_all(&self, terms: &[Term], facts: &Facts<'_>, memo: &mut Memo) -> Verdict {
-        let mut unknown = false;
-        for &term in terms {
-            match self.check(term, facts, memo) {
-                Verdict::Match => {}
-                Verdict::Unknown => unknown = true,
-                verdict => return verdict,
-            }
-        }
-        if unknown {
-            Verdict::Unknown
-        } else {
-            Verdict::Match
-        }
+        let asked = terms.iter().map(|&term| self.check(term, facts, memo));
+        first_other(asked, Verdict::Match)
     }
 
     pub(super) fn check_any(&self, terms: &[Term], facts: &Facts<'_>, memo: &mut Memo) -> Verdict {
-        let mut unknown = false;
-        for &term in terms {
-            match self.check(term, facts, memo) {
-                Verdict::NoMatch => {}
-                Verdict::Unknown => unknown = true,
-                verdict => return verdict,
-            }
-        }
-        if unknown {
-            Verdict::Unknown
-        } else {
-            Verdict::NoMatch
-        }
+        let asked = terms.iter().map(|&term| self.check(term, facts, memo));
+        first_other(asked, Verdict::NoMatch)
     }
 
     /// Does one of the lines match whole?
@@ -170,18 +148,21 @@ impl Acls {
         facts: &Facts<'_>,
         memo: &mut Memo,
     ) -> Verdict {
-        let mut unknown = false;
-        for line in lines {
-            match self.check_all(line, facts, memo) {
-                Verdict::NoMatch => {}
-                Verdict::Unknown => unknown = true,
-                verdict => return verdict,
-            }
-        }
-        if unknown {
-            Verdict::Unknown
-        } else {
-            Verdict::NoMatch
+        let asked = lines.iter().map(|line| self.check_all(line, facts, memo));
+        first_other(asked, Verdict::NoMatch)
+    }
+}
+
+/// The first verdict that decides: another than `common` or `Unknown`. Without one, `common`, unless some are unknown.
+#[inline]
+fn first_other(verdicts: impl Iterator<Item = Verdict>, common: Verdict) -> Verdict {
+    let mut outcome = common;
+    for verdict in verdicts {
+        match verdict {
+            Verdict::Unknown => outcome = Verdict::Unknown,
+            verdict if verdict == common => {}
+            verdict => return verdict,
         }
     }
+    outcome
 }
