@@ -151,6 +151,22 @@ fn missing_parts_are_fetched() {
     assert_eq!((ranges.origin.total(), ranges.sent()), (5, 1000));
 }
 
+/// Large holes are fetched one after another while nobody reads the first yet.
+#[test]
+fn several_large_holes_are_filled() {
+    const LENGTH: u64 = 8_000_000;
+    let ranges = Ranges::new(LENGTH, true);
+    let program = forward("maximum_object_size_in_memory 8 MB\nmaximum_object_size 8 MB");
+    let mut client = client(&program);
+    let url = ranges.url();
+    for first in [2_000_000, 4_000_000, 6_000_000] {
+        get(&mut client, &url, first, first + 9, LENGTH);
+    }
+    let whole = client.get(&url);
+    assert!(whole.status == 200 && whole.body() == bytes(0, LENGTH - 1));
+    assert_eq!((ranges.origin.total(), ranges.sent()), (7, LENGTH));
+}
+
 /// Content that has changed meanwhile is never mixed with what was stored.
 #[test]
 fn parts_of_another_time_are_forgotten() {

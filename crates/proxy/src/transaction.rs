@@ -288,7 +288,7 @@ async fn complete<'c>(
             return pass(cx, admitted, input, output, record).await;
         }
     }
-    match cache::answer_from_parts(cx, &parts, record) {
+    match cache::answer_from_parts(cx, *parts, record) {
         Some(response) => Ok(response),
         None => pass(cx, admitted, input, output, record).await,
     }

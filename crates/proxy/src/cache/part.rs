@@ -31,6 +31,8 @@ use crate::reply::{clean, sign};
 pub(crate) struct Parts {
     objects: Vec<Arc<Object>>,
     steps: SmallVec<[Step; 4]>,
+    /// At the bytes of each step. Here from the beginning, so that no fill ends for want of readers meanwhile.
+    readers: SmallVec<[Option<Reader>; 4]>,
     /// Of the bytes that were asked for; `None`: all.
     content_range: Option<ContentRange>,
     /// Number of those bytes.
@@ -104,6 +106,7 @@ pub(crate) fn gather(cx: &Context, received: &Received<'_>) -> Option<Parts> {
     });
     let parts = Parts {
         validator: newest_part.validator.clone(),
+        readers: steps.iter().map(|step| reader(&objects, *step)).collect(),
         objects,
         steps,
         content_range,
@@ -121,13 +124,19 @@ fn same_question(objects: &[Arc<Object>], request: &Fields) -> Option<Parts> {
     let newest = objects.first()?;
     let part = newest.meta.part.as_deref()?;
     let again = asked(request) == Some(part.asked);
-    (again && !request.has(FieldId::IfRange)).then(|| Parts {
-        objects: vec![Arc::clone(newest)],
-        steps: smallvec![Step::Held {
-            part: 0,
-            first: part.first,
-            last: part.last,
-        }],
+    if !again || request.has(FieldId::IfRange) {
+        return None;
+    }
+    let objects = vec![Arc::clone(newest)];
+    let step = Step::Held {
+        part: 0,
+        first: part.first,
+        last: part.last,
+    };
+    Some(Parts {
+        readers: smallvec![reader(&objects, step)],
+        objects,
+        steps: smallvec![step],
         content_range: Some(part.content_range()),
         length: part.length(),
         complete: part.complete.unwrap_or(u64::MAX),
@@ -165,11 +174,13 @@ impl Parts {
             first: hole.first,
             last: hole.last,
         };
-        for step in self.steps.iter_mut().filter(|step| **step == missing) {
-            *step = filled;
-        }
         self.objects.push(object);
         self.hit = false;
+        let steps = self.steps.iter_mut().zip(&mut self.readers);
+        for (step, place) in steps.filter(|(step, _)| **step == missing) {
+            *step = filled;
+            *place = reader(&self.objects, filled);
+        }
     }
 
     /// They turned out to be of another time: they go.
@@ -274,7 +285,7 @@ fn publish(
 /// Answers from parts without holes.
 pub(crate) fn answer_from_parts<'c>(
     cx: &Context,
-    parts: &Parts,
+    parts: Parts,
     record: &mut Record,
 ) -> Option<Response<'c>> {
     let newest = parts.objects.last().filter(|_| !parts.hit);
@@ -299,10 +310,10 @@ pub(crate) fn answer_from_parts<'c>(
         &lines.cache_status_miss
     };
     sign(cx, &mut head, newest.meta.version, cache_status);
-    let readers: Option<Vec<_>> = parts
-        .steps
-        .iter()
-        .map(|step| reader(&parts.objects, *step))
+    let lengths = parts.steps.iter().map(|step| step.length());
+    let readers = parts.readers.into_iter().zip(lengths);
+    let readers: Option<Vec<_>> = readers
+        .map(|(reader, length)| Some((reader?, length)))
         .collect();
     Some(Response {
         head: Head::Built(head),
@@ -313,14 +324,14 @@ pub(crate) fn answer_from_parts<'c>(
     })
 }
 
-/// A reader at the bytes of a step, and their number; `None` when they are gone.
-fn reader(objects: &[Arc<Object>], step: Step) -> Option<(Reader, u64)> {
-    let Step::Held { part, first, last } = step else {
+/// A reader at the bytes of a step; `None` while they are missing, or when they are gone.
+fn reader(objects: &[Arc<Object>], step: Step) -> Option<Reader> {
+    let Step::Held { part, first, .. } = step else {
         return None;
     };
     let object = objects.get(part)?;
     let start = object.meta.part.as_deref()?.first;
     let mut reader = object.reader();
     reader.seek(first - start);
-    (!reader.is_lost()).then_some((reader, last - first + 1))
+    (!reader.is_lost()).then_some(reader)
 }

@@ -134,6 +134,12 @@ pub enum Step {
 }
 
 impl Step {
+    /// Number of its bytes.
+    pub fn length(&self) -> u64 {
+        let (first, last) = self.bounds();
+        (last - first).saturating_add(1)
+    }
+
     fn bounds(self) -> (u64, u64) {
         match self {
             Self::Held { first, last, .. } | Self::Missing { first, last } => (first, last),
