@@ -130,10 +130,9 @@ async fn respond<'c>(
     let admitted = access::readmit(cx, received, admitted, record).await?; // adapted_http_access
     cx.plan.marking.client(cx, received, output); // clientside_tos, mark_client_packet
     if let Some(to) = redirect {
-        let response = adapt::redirected(cx, &to, record);
-        return reply::prepare(cx, received, response, record)
-            .await
-            .map(Outcome::Reply);
+        let mut response = adapt::redirected(cx, &to, record);
+        reply::prepare(cx, received, &mut response, record).await?;
+        return Ok(Outcome::Reply(response));
     }
     if let Some(response) = reply::own(cx, received, record) {
         return Ok(Outcome::Reply(response)); // TRACE and OPTIONS that end here
@@ -147,10 +146,9 @@ async fn respond<'c>(
         let Opened::Asked(head, body) = opened else {
             return Ok(Outcome::Tunnelled);
         };
-        let response = cache::pass(cx, received, head, body);
-        return reply::prepare(cx, received, response, record)
-            .await
-            .map(Outcome::Reply);
+        let mut response = cache::pass(cx, received, head, body);
+        reply::prepare(cx, received, &mut response, record).await?;
+        return Ok(Outcome::Reply(response));
     }
     if cx.may_upgrade(received) {
         return Box::pin(upgrade(cx, &admitted, input, output, record)).await;
@@ -179,9 +177,8 @@ async fn respond<'c>(
         Lookup::Pass => Box::pin(pass(cx, &admitted, input, output, record)).await?,
     };
     adapt::location(cx, received, &mut response).await; // location_rewrite_program
-    reply::prepare(cx, received, response, record)
-        .await
-        .map(Outcome::Reply)
+    reply::prepare(cx, received, &mut response, record).await?;
+    Ok(Outcome::Reply(response))
 }
 
 /// Not in the cache, and not to be: fetched for this client alone.
@@ -382,10 +379,9 @@ async fn upgrade<'c>(
             Ok(Outcome::Tunnelled)
         }
         Fetched::Response(head, body) => {
-            let response = cache::pass(cx, received, head, body);
-            reply::prepare(cx, received, response, record)
-                .await
-                .map(Outcome::Reply)
+            let mut response = cache::pass(cx, received, head, body);
+            reply::prepare(cx, received, &mut response, record).await?;
+            Ok(Outcome::Reply(response))
         }
     }
 }

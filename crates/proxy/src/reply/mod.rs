@@ -35,12 +35,12 @@ pub(crate) fn clean(cx: &Context, head: &mut ResponseHead, proxy_auth: ProxyAuth
 /// # Errors
 ///
 /// The reply may not be sent.
-pub(crate) async fn prepare<'c>(
+pub(crate) async fn prepare(
     cx: &Context,
     received: &Received<'_>,
-    mut response: Response<'c>,
+    response: &mut Response<'_>,
     record: &mut Record,
-) -> Result<Response<'c>, Failure> {
+) -> Result<(), Failure> {
     let rules = &cx.plan.rules;
     let checks = rules.list(rules::List::HttpReplyAccess).always() != Some(true);
     let limits = rules.limits_replies();
@@ -50,33 +50,49 @@ pub(crate) async fn prepare<'c>(
             if cx.log.has_any() {
                 record.set_content_type(object.meta.content_type());
             }
-            return Ok(response);
+            return Ok(());
         }
         response.head = Head::Built(stored_head(cx, object));
     }
     if limits {
-        limit(cx, received, &mut response, record)?;
+        limit(cx, received, response, record)?;
     }
-    if let Head::Built(head) = &mut response.head {
-        if let Some(content_type) = head.fields.get(FieldId::ContentType) {
-            record.set_content_type(content_type);
-        }
-        if checks {
-            // Rules see the length, which is otherwise for `listen` to say.
-            let length = response.length.map(|length| length.to_string());
-            if let Some(length) = &length {
-                head.fields.set(FieldId::ContentLength, length.as_bytes());
-            }
-            access::admit_reply(cx, received, head, record).await?;
-            if length.is_some() {
-                head.fields.remove(FieldId::ContentLength);
-            }
-        }
-        rewrite(cx, received, head);
-        fetch::announce(received, &mut head.fields);
-        access::add_login_fields(received, &mut head.fields);
+    let Head::Built(head) = &mut response.head else {
+        return Ok(());
+    };
+    if let Some(content_type) = head.fields.get(FieldId::ContentType) {
+        record.set_content_type(content_type);
     }
-    Ok(response)
+    if checks {
+        Box::pin(admit(cx, received, head, response.length, record)).await?;
+    }
+    rewrite(cx, received, head);
+    fetch::announce(received, &mut head.fields);
+    access::add_login_fields(received, &mut head.fields);
+    Ok(())
+}
+
+/// `http_reply_access`. Its rules see the length, which is otherwise for `listen` to say.
+///
+/// # Errors
+///
+/// The reply may not be sent.
+async fn admit(
+    cx: &Context,
+    received: &Received<'_>,
+    head: &mut ResponseHead,
+    length: Option<u64>,
+    record: &mut Record,
+) -> Result<(), Failure> {
+    if let Some(length) = length {
+        let fields = &mut head.fields;
+        fields.set(FieldId::ContentLength, length.to_string().as_bytes());
+    }
+    access::admit_reply(cx, received, head, record).await?;
+    if length.is_some() {
+        head.fields.remove(FieldId::ContentLength);
+    }
+    Ok(())
 }
 
 /// `reply_body_max_size`: content that is said to be longer is refused; of unknown length it is cut when it gets there.
