@@ -1,9 +1,9 @@
-//! Beside Squid, where it is installed: the quick families of the matrix of access decisions agree as
-//! `conformance/access/expected.toml` says. `cargo xtask conformance access` runs all of them.
+//! Beside Squid, where it is installed: the quick families of the matrix of access decisions, and the matrix of
+//! freshness, agree as `conformance/*/expected.toml` say. `cargo xtask conformance access` runs all families.
 
 use std::path::Path;
 
-use conformance::access::{Programs, SQUID, compare};
+use conformance::{Programs, SQUID, access, refresh};
 
 /// Families of which each matters by itself, and that are tried within seconds.
 const QUICK: [&str; 5] = [
@@ -16,16 +16,29 @@ const QUICK: [&str; 5] = [
 
 #[test]
 fn squid_decides_alike() {
-    if !Path::new(SQUID).exists() {
-        println!("no {SQUID}: nothing to compare with");
-        return;
-    }
-    let programs = Programs {
-        squall: testkit::squall(),
-        squid: SQUID.into(),
-    };
-    let report = compare(&programs, |family| QUICK.contains(&family)).unwrap();
+    let Some(programs) = programs() else { return };
+    let report = access::compare(&programs, |family| QUICK.contains(&family)).unwrap();
     println!("{report}");
     assert!(report.pairs() > 900, "families are missing");
     assert!(report.is_as_expected(), "{report}");
+}
+
+#[test]
+fn squid_finds_the_same_fresh() {
+    let Some(programs) = programs() else { return };
+    let report = refresh::compare(&programs).unwrap();
+    println!("{report}");
+    assert!(report.pairs() > 9000, "cases are missing");
+    assert!(report.is_as_expected(), "{report}");
+}
+
+fn programs() -> Option<Programs> {
+    if !Path::new(SQUID).exists() {
+        println!("no {SQUID}: nothing to compare with");
+        return None;
+    }
+    Some(Programs {
+        squall: testkit::squall(),
+        squid: SQUID.into(),
+    })
 }

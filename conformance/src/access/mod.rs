@@ -1,53 +1,26 @@
 //! The matrix of access decisions: rule sets of all families, each run by both programs, each request's verdict
 //! compared.
 
-mod expected;
 mod families;
-mod report;
 mod rule_set;
 mod side;
 mod verdict;
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use anyhow::{Result, anyhow};
 
-pub use report::Report;
+use crate::expected;
+use crate::programs::{Programs, Side};
+use crate::report::{Pair, Report};
 use rule_set::RuleSet;
-use side::{Side, verdicts};
+use side::verdicts;
 
-/// Where Debian has it.
-pub const SQUID: &str = "/usr/sbin/squid";
+const TABLE: &str = include_str!("../../access/expected.toml");
 
 /// How many rule sets are tried at a time.
 const THREADS: usize = 4;
-
-/// The two programs.
-#[derive(Clone, Debug)]
-pub struct Programs {
-    /// Ours.
-    pub squall: PathBuf,
-    /// The other.
-    pub squid: PathBuf,
-}
-
-/// A request to a rule set, and the two verdicts. Where there is no request, it is whether the program would start.
-#[derive(Clone, Debug)]
-pub(crate) struct Pair {
-    pub(crate) family: &'static str,
-    pub(crate) rules: String,
-    pub(crate) request: String,
-    pub(crate) squid: String,
-    pub(crate) squall: String,
-}
-
-impl Pair {
-    fn differs(&self) -> bool {
-        self.squid != self.squall
-    }
-}
 
 /// Runs the families that are wanted, and holds the differences against the table.
 ///
@@ -76,8 +49,8 @@ pub fn compare(programs: &Programs, wanted: impl Fn(&str) -> bool) -> Result<Rep
     .concat();
     done.sort_by_key(|(place, _)| *place);
     let pairs = done.into_iter().flat_map(|(_, pairs)| pairs).collect();
-    let mut table = expected::table()?;
-    table.retain(|row| wanted(&row.family));
+    let mut table = expected::table(TABLE)?;
+    table.retain(|row| row.family.as_deref().is_none_or(&wanted));
     Ok(Report::new(sets.len(), pairs, table))
 }
 

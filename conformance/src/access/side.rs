@@ -1,36 +1,22 @@
 //! One program with one rule set: started, asked, ended.
 
 use std::collections::HashMap;
-use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
-use std::process;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use testkit::{
-    Client, Failed, Origin, Program, Request, WAIT, free_port, is_listening, until_within,
-};
+use testkit::{Client, Failed, Origin, Program, Request, free_port};
 
 use super::rule_set::{Ask, RuleSet};
 use super::verdict::{answer, verdict};
+use crate::programs::{Service, Side, serves};
 
-/// Lines that keep both programs small and quiet, and give them the same names.
+/// Lines that all rule sets have.
 const COMMON: &str = "\
 access_log none
-visible_hostname proxy.test
 hosts_file {dir}/hosts
-dns_nameservers 127.0.0.1
-dns_timeout 1 second
 cache_mem 8 MB
-coredump_dir {dir}
-workers 1
-shutdown_lifetime 0 seconds
 ";
-
-/// Squid's alone: what we don't have, or have no use for.
-const SQUIDS: &str =
-    "pinger_enable off\nnetdb_filename none\nminimum_direct_hops 0\nminimum_direct_rtt 0\n";
 
 const HOSTS: &str = "\
 127.0.0.1 localhost
@@ -41,39 +27,19 @@ const HOSTS: &str = "\
 198.51.100.7 seven.hosts.example
 ";
 
-/// What both write to the cache log once they have read their rules.
-const ACCEPTS: &str = "Accepting HTTP Socket connections";
-
-static NAMES: AtomicUsize = AtomicUsize::new(0);
-
-/// Which of the two programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    Squid,
-    Squall,
-}
-
 /// Runs a program with a rule set: the verdict of each request, in order.
 pub(crate) fn verdicts(side: Side, binary: &Path, rules: &RuleSet) -> Vec<String> {
     let origin = counting_origin();
     // The same at another port, for rules that choose between the two.
     let parent = counting_origin();
-    let number = NAMES.fetch_add(1, Ordering::Relaxed);
-    let service = format!("conf{}x{number}", process::id());
     let second = free_port();
-    let extra = match side {
-        Side::Squid => SQUIDS,
-        Side::Squall => "",
-    };
-    let conf = format!("{COMMON}{extra}{}\n", rules.conf);
-    let builder = Program::builder(&conf)
-        .binary(binary)
+    let service = Service::default();
+    let builder = side
+        .builder(binary, &service, &format!("{COMMON}{}\n", rules.conf))
         .with("origin", origin.port())
         .with("parent", parent.port())
         .with("second", second)
-        .file("hosts", HOSTS)
-        .arg("-n")
-        .arg(&service);
+        .file("hosts", HOSTS);
     let builder = rules
         .files
         .iter()
@@ -103,7 +69,7 @@ pub(crate) fn verdicts(side: Side, binary: &Path, rules: &RuleSet) -> Vec<String
         vec!["doesn't start".to_owned(); rules.asks.len()]
     };
     drop(program);
-    forget(&service);
+    drop(service);
     said
 }
 
@@ -120,32 +86,6 @@ fn counting_origin() -> Origin {
 
 fn parsed(fine: bool) -> String {
     if fine { "starts" } else { "doesn't start" }.to_owned()
-}
-
-/// Waits until the program says that it accepts connections, and does at all these ports, or has ended.
-fn serves(program: &mut Program, ports: &[u16]) -> bool {
-    let fate = until_within(WAIT, || {
-        let gone = program.try_wait().is_some();
-        let says = || program.read("cache.log").contains(ACCEPTS);
-        let open = !gone && says() && ports.iter().all(|port| is_listening(*port));
-        (gone || open).then_some(open)
-    });
-    fate == Some(true)
-}
-
-/// Squid leaves its segments of shared memory behind when it is killed.
-fn forget(service: &str) {
-    let files = fs::read_dir("/dev/shm").into_iter().flatten().flatten();
-    for file in files {
-        let name = file.file_name();
-        let ours = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(service))
-            .is_some_and(|rest| rest.starts_with('-'));
-        if ours {
-            drop(fs::remove_file(file.path()));
-        }
-    }
 }
 
 /// The client's side: one connection is kept as long as requests come from the same place to the same place.

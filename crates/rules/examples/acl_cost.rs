@@ -9,7 +9,6 @@ use std::time::Instant;
 use config::Config;
 use http::Method;
 use rules::acl::domain::Domains;
-use rules::caching::freshness::{Freshness, Traits};
 use rules::{Environment, Facts, Learnt, List, Rules};
 use wire::target::UriWhitespace;
 use wire::{Fields, Target};
@@ -36,7 +35,6 @@ fn main() {
     );
     report("60 rules of ports and methods", &many_rules());
     domain_memory();
-    hit();
 }
 
 fn parse(text: &str) -> Config {
@@ -140,36 +138,4 @@ fn domain_memory() {
         "dstdomain memory",
         set.heap_bytes() / set.len()
     );
-}
-
-/// The freshness decision of a usual hit.
-fn hit() {
-    let zone = jiff::tz::TimeZone::UTC;
-    let environment = Environment {
-        resolve: &|_| Vec::new(),
-        zone: &zone,
-    };
-    let rules = Rules::compile(&config::built_in(), &environment).expect("the rules compile");
-    let mut request = Fields::new();
-    for (name, value) in [
-        ("Host", "example.com"),
-        ("User-Agent", "wrk"),
-        ("Accept", "*/*"),
-        ("Accept-Encoding", "gzip"),
-    ] {
-        request.push(name.as_bytes(), value.as_bytes());
-    }
-    let freshness = Freshness {
-        born: 0,
-        fresh_until: 1000,
-        stale_until: 2000,
-        stale_while_revalidate_until: 1000,
-        traits: Traits::default(),
-    };
-    let each = best_ns(|| {
-        rules
-            .caching
-            .reuse(black_box(&freshness), black_box(&request), 10)
-    });
-    println!("{:40} {each:6.1} ns", "fresh hit, 4 fields");
 }

@@ -5,6 +5,8 @@
 
 pub mod freshness;
 pub mod invalidate;
+#[cfg(test)]
+mod oracle;
 pub mod part;
 pub mod precondition;
 pub mod range;

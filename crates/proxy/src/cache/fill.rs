@@ -41,11 +41,16 @@ pub(crate) fn store<'c>(
         if confirmed {
             return update(cx, received, old, &mut head, body, record);
         }
-        if head.status >= 500 && may_serve_stale(cx, old) {
+        let failed = head.status >= 500;
+        if failed && may_serve_stale(cx, old) {
             record.tag(ResultTag::RefreshFailOld);
             return answer(cx, received, Arc::clone(old), record);
         }
-        record.tag(ResultTag::RefreshModified);
+        record.tag(if failed {
+            ResultTag::RefreshFailErr
+        } else {
+            ResultTag::RefreshModified
+        });
     }
     if received.head.method == http::Method::HEAD {
         check_by_head(cx, received, &mut head);

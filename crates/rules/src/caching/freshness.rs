@@ -1,6 +1,7 @@
 //! Until when a stored response is fresh, and how old it is (RFC 9111 §4.2). Worked out once, when it is stored or
 //! validated, so that a hit compares two numbers.
 
+use wire::value::cache_control::CacheControl;
 use wire::value::date;
 use wire::{FieldId, Fields};
 
@@ -109,20 +110,16 @@ impl Freshness {
         rule: &RefreshRule,
         exchange: &Exchange<'_>,
         said: &Said,
-        (secs, source): (i64, Source),
+        lifetime: Lifetime,
     ) -> Self {
         let directives = &said.directives;
         let born = exchange.response_time.saturating_sub(initial_age(exchange));
-        let stale_at = born.saturating_add(secs);
+        let stale_at = born.saturating_add(lifetime.secs);
         let validate_always = directives.no_cache || directives.no_cache_fields;
         // A private response that `ignore-private` let in is validated each time, as in Squid.
         let private = directives.private || directives.private_fields;
-        let must_revalidate = validate_always
-            || private
-            || directives.must_revalidate
-            || directives.proxy_revalidate
-            || directives.s_maxage.is_some();
-        let max_stale = rule.max_stale_secs.unwrap_or(rules.max_stale_secs);
+        let must_revalidate = validate_always || private || binds(directives);
+        let max_stale = rule.max_stale_secs(rules);
         let if_error = directives
             .stale_if_error
             .map_or(max_stale, |secs| i64::from(secs).min(max_stale));
@@ -135,7 +132,7 @@ impl Freshness {
             if must_revalidate {
                 stale_at
             } else {
-                stale_at.saturating_add(more)
+                stale_at.max(born.saturating_add(lifetime.own_secs).saturating_add(more))
             }
         };
         let options = &rule.options;
@@ -154,19 +151,29 @@ impl Freshness {
                 .with(Traits::REFRESH_IMS, options.refresh_ims)
                 .with(Traits::IGNORE_RELOAD, options.ignore_reload)
                 .with(Traits::RELOAD_INTO_IMS, options.reload_into_ims)
-                .with(Traits::NEGATIVE, source == Source::Negative),
+                .with(Traits::NEGATIVE, lifetime.source == Source::Negative),
         }
     }
 }
 
-/// Freshness lifetime in seconds, counted from birth, and who says so (RFC 9111 §4.2.1, §4.2.2).
+/// Freshness lifetime, counted from birth (RFC 9111 §4.2.1, §4.2.2).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lifetime {
+    /// How long it is fresh; negative when it was over before the response was born.
+    pub(super) secs: i64,
+    /// The same without what `override-*` adds: from here on it is stale use.
+    own_secs: i64,
+    pub(super) source: Source,
+}
+
+/// How long the response is fresh, and who says so.
 pub(super) fn lifetime(
     rules: &CachingRules,
     rule: &RefreshRule,
     exchange: &Exchange<'_>,
     said: &Said,
-) -> (i64, Source) {
-    let (secs, source) = explicit(exchange, said).unwrap_or_else(|| {
+) -> Lifetime {
+    let (own_secs, source) = explicit(exchange, said).unwrap_or_else(|| {
         let negative = rule.negative_ttl_secs.unwrap_or(rules.negative_ttl_secs);
         let unmodified = unmodified(exchange);
         // Without negative_ttl, an error that says since when it is so is as good as anything else that does.
@@ -182,14 +189,23 @@ pub(super) fn lifetime(
         Source::Negative => false,
         Source::SMaxage | Source::MaxAge | Source::Expires => rule.options.override_expire,
     };
-    (
-        if enforced {
-            secs.max(rule.min_secs)
-        } else {
-            secs
-        },
+    let secs = if enforced && !binds(&said.directives) {
+        // As in Squid the minimum ends with `max_stale`, counted from what it overrides.
+        let most = own_secs.saturating_add(rule.max_stale_secs(rules));
+        own_secs.max(rule.min_secs.min(most.saturating_add(1)))
+    } else {
+        own_secs
+    };
+    Lifetime {
+        secs,
+        own_secs,
         source,
-    )
+    }
+}
+
+/// Must it not be used stale (RFC 9111 §5.2.2.2, §5.2.2.8, §5.2.2.10)? No `refresh_pattern` gets around that.
+const fn binds(directives: &CacheControl) -> bool {
+    directives.must_revalidate || directives.proxy_revalidate || directives.s_maxage.is_some()
 }
 
 /// The lifetime that the response states; an invalid `Expires` is one in the past (RFC 9111 §5.3).
@@ -204,7 +220,7 @@ fn explicit(exchange: &Exchange<'_>, said: &Said) -> Option<(i64, Source)> {
     let expires = exchange.reply.get(FieldId::Expires);
     let expires = expires.filter(|_| !said.targeted)?;
     let secs = date::parse(expires).map_or(0, |expires| expires.saturating_sub(sent(exchange)));
-    Some((secs.max(0), Source::Expires))
+    Some((secs, Source::Expires))
 }
 
 /// Statuses whose lifetime may be guessed (RFC 9110 §15.1).

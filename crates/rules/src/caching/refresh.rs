@@ -3,7 +3,7 @@
 
 use config::{Problem, RefreshOptions, RefreshPattern, Severity};
 
-use super::secs;
+use super::{CachingRules, secs};
 use crate::acl::ere;
 use crate::acl::findings::problem;
 use crate::acl::pattern::{BadPattern, PatternSet, Patterns};
@@ -53,6 +53,11 @@ impl RefreshRule {
             negative_ttl_secs: line.options.negative_ttl.map(secs),
             options: line.options.clone(),
         }
+    }
+
+    /// For how long a stale response may be used: by this line, or else by `max_stale`.
+    pub(super) fn max_stale_secs(&self, rules: &CachingRules) -> i64 {
+        self.max_stale_secs.unwrap_or(rules.max_stale_secs)
     }
 
     /// Heuristic lifetime of a response whose Last-Modified lies this long before its Date.

@@ -104,7 +104,8 @@ impl CachingRules {
         let asked = wishes.directives;
         let immutable = traits.has(Traits::IMMUTABLE) && freshness.is_fresh(now);
         let too_old = |most: u32| most == 0 || freshness.age_secs(now) > i64::from(most);
-        if heeded && !immutable && asked.max_age.is_some_and(too_old) {
+        let asked_age = asked.max_age.filter(|most| heeded || *most > 0);
+        if !immutable && asked_age.is_some_and(too_old) {
             return Reuse::Validate(if asked.max_age == Some(0) {
                 Why::ClientAsks
             } else {
@@ -125,10 +126,9 @@ impl CachingRules {
             .max_stale
             .is_some_and(|most| staleness <= i64::from(most) || most >= ANY_STALENESS);
         let may_be_stale = !traits.has(Traits::MUST_REVALIDATE);
-        let allowed = may_be_stale && now <= freshness.stale_until;
         let meanwhile = may_be_stale && now < freshness.stale_while_revalidate_until;
         let tells = asked.max_age.is_some() || asked.min_fresh.is_some();
-        if taken && allowed && asked.min_fresh.is_none() {
+        if taken && may_be_stale && asked.min_fresh.is_none() {
             Reuse::Stale
         } else if meanwhile && !tells {
             Reuse::StaleWhileRevalidate

@@ -3,6 +3,7 @@
 
 use wire::value::cache_control::CacheControl;
 use wire::value::targeted::{cdn_cache_control, surrogate_control};
+use wire::{FieldId, Fields};
 
 use super::{CachingRules, Exchange};
 
@@ -21,10 +22,19 @@ impl Said {
                 .or_else(|| cdn_cache_control(exchange.reply))
         });
         Self {
-            directives: targeted.unwrap_or_else(|| CacheControl::parse(exchange.reply)),
+            directives: targeted.unwrap_or_else(|| general(exchange.reply)),
             targeted: targeted.is_some(),
         }
     }
+}
+
+/// Cache-Control; without one, what old servers mean by `Pragma: no-cache` in a response, as in Squid. RFC 9111 §5.4
+/// knows it in requests only.
+fn general(reply: &Fields) -> CacheControl {
+    let mut directives = CacheControl::parse(reply);
+    directives.no_cache |=
+        !reply.has(FieldId::CacheControl) && reply.has_token(FieldId::Pragma, b"no-cache");
+    directives
 }
 
 #[cfg(test)]

@@ -40,8 +40,6 @@ pub enum NotStorable {
     Status,
     /// `Vary: *` (RFC 9111 §4.1).
     VaryStar,
-    /// `Pragma: no-cache` without Cache-Control, as in Squid.
-    PragmaNoCache,
     /// A stream of parts that replace each other never ends.
     Mixed,
     /// Stale too soon, and there is nothing to validate it with.
@@ -69,7 +67,7 @@ impl CachingRules {
             return Err(NotStorable::Private);
         }
         let lifetime = lifetime(self, rule, exchange, &said);
-        let (secs, source) = lifetime;
+        let source = lifetime.source;
         if *exchange.method == Method::POST && !source.is_explicit() {
             return Err(NotStorable::Method);
         }
@@ -81,16 +79,10 @@ impl CachingRules {
             return Err(NotStorable::Incomplete);
         }
         let stated = source.is_explicit() || directives.public;
-        let negative = is_negative(exchange.status) && secs > 0;
+        let negative = is_negative(exchange.status) && lifetime.secs > 0;
         let guessed = source == Source::Heuristic && allows_guess(exchange.status);
         if !stated && !negative && !guessed {
             return Err(NotStorable::Status);
-        }
-        if !said.targeted
-            && !exchange.reply.has(FieldId::CacheControl)
-            && exchange.reply.has_token(FieldId::Pragma, b"no-cache")
-        {
-            return Err(NotStorable::PragmaNoCache);
         }
         let kind = exchange.reply.get(FieldId::ContentType).unwrap_or_default();
         if starts_with(kind, b"multipart/x-mixed-replace") {
@@ -100,8 +92,8 @@ impl CachingRules {
         let freshness = Freshness::from_lifetime(self, rule, exchange, &said, lifetime);
         let validator =
             exchange.reply.has(FieldId::LastModified) || exchange.reply.has(FieldId::ETag);
-        // Negative answers are short-lived on purpose.
-        let least = if negative {
+        // Negative answers are short-lived on purpose, and a stated lifetime is worth heeding however short.
+        let least = if negative || source.is_explicit() {
             0
         } else {
             self.minimum_expiry_secs

@@ -1,5 +1,6 @@
 //! Validating a stored response with its origin (RFC 9111 §4.3): the conditional request, and what a 304 changes.
 
+use wire::value::etag::ETag;
 use wire::{FieldId, Fields};
 
 /// Makes a request conditional on the stored response (RFC 9111 §4.3.1). The client's own conditions and ranges are
@@ -26,16 +27,20 @@ pub fn make_conditional(request: &mut Fields, stored: &Fields) -> bool {
     conditional
 }
 
-/// Does a 304 speak of this stored response (RFC 9111 §4.3.4)? One with another strong validator doesn't.
+/// Does a 304 speak of this stored response (RFC 9111 §4.3.4)? One with another validator doesn't, nor one with a strong
+/// tag that we don't have. One without any does: it answers our own question, and many origins leave them out.
 pub fn confirms(not_modified: &Fields, stored: &Fields) -> bool {
-    use wire::value::etag::ETag;
-    let tag = |fields: &Fields| fields.get(FieldId::ETag).map(<[u8]>::to_vec);
-    match (tag(not_modified), tag(stored)) {
-        (Some(new), Some(old)) => match (ETag::parse(&new), ETag::parse(&old)) {
+    let both = |id| (not_modified.get(id), stored.get(id));
+    let modified = both(FieldId::LastModified);
+    match both(FieldId::ETag) {
+        (Some(new), Some(old)) => match (ETag::parse(new), ETag::parse(old)) {
             (Some(new), Some(old)) => new.weak_eq(&old),
             _ => new == old,
         },
-        (None, _) | (_, None) => true,
+        (Some(new), None) if ETag::parse(new).is_some_and(|tag| !tag.weak) => {
+            matches!(modified, (Some(new), Some(old)) if new == old)
+        }
+        _ => !matches!(modified, (Some(new), Some(old)) if new != old),
     }
 }
 
@@ -206,5 +211,11 @@ mod tests {
         check(&[("ETag", "W/\"a\"")], &[("ETag", "\"a\"")], true);
         check(&[("ETag", "\"b\"")], &[("ETag", "\"a\"")], false);
         check(&[], &[("ETag", "\"a\"")], true);
+        let (old, new) = (("Last-Modified", "x"), ("Last-Modified", "y"));
+        check(&[("ETag", "\"a\"")], &[old], false);
+        check(&[("ETag", "\"a\""), old], &[old], true);
+        check(&[("ETag", "W/\"a\"")], &[old], true);
+        check(&[new], &[old], false);
+        check(&[("ETag", "\"a\""), new], &[("ETag", "\"a\""), old], true);
     }
 }

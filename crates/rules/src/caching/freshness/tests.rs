@@ -70,7 +70,7 @@ fn what_is_invalid_is_stale() {
     // RFC 9111 §4.2.1, §5.3.
     check(&[("Expires", "0"), ("Date", DATE)], 0);
     check(&[("Expires", "tomorrow"), ("Date", DATE)], 0);
-    check(&[("Expires", EARLIER), ("Date", DATE)], 0);
+    check(&[("Expires", EARLIER), ("Date", DATE)], -1000);
     check(&[("Cache-Control", "max-age=x"), ("Expires", LATER)], 0);
 }
 
@@ -133,6 +133,28 @@ fn a_guess_follows_last_modified_and_refresh_pattern() {
         &[("Cache-Control", "max-age=5")],
         600,
     );
+}
+
+#[test]
+fn an_enforced_minimum_ends_with_max_stale_and_where_stale_use_is_forbidden() {
+    let check = |options: &str, control: &str, expected: i64| {
+        let text = format!("refresh_pattern . 10 50% 20 {options}\n");
+        let found = freshness(&text, 200, &[("Cache-Control", control)], 0);
+        assert_eq!(found.fresh_until - SENT, expected, "{options}: {control}");
+    };
+    check("override-expire max-stale=100", "max-age=5", 106);
+    check("override-expire max-stale=100", "max-age=700", 700);
+    let text = "refresh_pattern . 10 50% 20 override-expire max-stale=100\n";
+    let found = freshness(text, 200, &[("Cache-Control", "max-age=5")], 0);
+    assert_eq!(found.stale_until, found.fresh_until);
+    check("override-expire max-stale=10000", "max-age=5", 600);
+    for control in [
+        "max-age=5, must-revalidate",
+        "max-age=5, proxy-revalidate",
+        "s-maxage=5",
+    ] {
+        check("override-expire", control, 5);
+    }
 }
 
 #[test]

@@ -113,6 +113,7 @@ fn a_reload_is_a_fetch_unless_softened() {
     };
     check("", ignored, &[("Cache-Control", "no-cache")], Reuse::Fresh);
     check("", ignored, &[("Cache-Control", "max-age=0")], Reuse::Fresh);
+    check("", ignored, &[("Cache-Control", "max-age=99")], TOO_OLD);
 }
 
 #[test]
@@ -173,7 +174,7 @@ fn max_stale_takes_stale_ones_where_that_is_allowed() {
             ..stale()
         },
         &[("Cache-Control", "max-stale")],
-        EXPIRED,
+        Reuse::Stale, // `stale_until` is about failures
     );
     let must = Freshness {
         traits: Traits::MUST_REVALIDATE,

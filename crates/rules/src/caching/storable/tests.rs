@@ -3,8 +3,8 @@
 use super::*;
 use crate::testing::{fields, rules};
 use NotStorable::{
-    Authorization, Incomplete, Mixed, NoStore, NotUnderstood, PragmaNoCache, Private,
-    RequestNoStore, Status, Useless, VaryStar,
+    Authorization, Incomplete, Mixed, NoStore, NotUnderstood, Private, RequestNoStore, Status,
+    Useless, VaryStar,
 };
 
 const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
@@ -167,20 +167,24 @@ fn vary_star_and_endless_parts_are_not_kept() {
         ],
         Err(Mixed),
     );
-    check(
-        &[],
-        200,
-        &[("Pragma", "no-cache"), ("Last-Modified", EARLIER)],
-        Err(PragmaNoCache),
-    );
-    check(&[], 200, &[LIVES, ("Pragma", "no-cache")], Ok(()));
+}
+
+#[test]
+fn pragma_without_cache_control_makes_it_validated_each_time() {
+    let until = |reply: Lines<'_>| {
+        let stored = decide("", &Method::GET, &[], 200, reply).unwrap();
+        stored.freshness.fresh_until
+    };
+    let modified = ("Last-Modified", EARLIER);
+    assert_eq!(until(&[("Pragma", "no-cache"), modified]), i64::MIN);
+    assert!(until(&[LIVES, ("Pragma", "no-cache"), modified]) > 0);
 }
 
 #[test]
 fn what_is_soon_stale_needs_a_validator() {
     check(&[], 200, &[], Err(Useless));
-    check(&[], 200, &[("Cache-Control", "max-age=60")], Err(Useless));
-    check(&[], 200, &[("Cache-Control", "max-age=61")], Ok(()));
+    check(&[], 200, &[("Cache-Control", "max-age=1")], Ok(()));
+    check(&[], 200, &[("Cache-Control", "max-age=0")], Err(Useless));
     check(
         &[],
         200,
@@ -197,11 +201,12 @@ fn what_is_soon_stale_needs_a_validator() {
     let with = |text: &str, reply: Lines<'_>| decide(text, &Method::GET, &[], 200, reply).map(drop);
     assert_eq!(
         with(
-            "minimum_expiry_time 0 seconds\n",
-            &[("Cache-Control", "max-age=1")]
+            "refresh_pattern . 1 0% 1\nminimum_expiry_time 59 seconds\n",
+            &[]
         ),
         Ok(())
     );
+    assert_eq!(with("refresh_pattern . 1 0% 1\n", &[]), Err(Useless));
     assert_eq!(with("refresh_pattern . 0 0% 0 store-stale\n", &[]), Ok(()));
     assert_eq!(
         with("vary_ignore_expire on\n", &[("Vary", "Accept")]),

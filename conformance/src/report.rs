@@ -3,8 +3,23 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::Pair;
-use super::expected::Difference;
+use crate::expected::Difference;
+
+/// A request to a rule set, and the two verdicts. Where there is no request, it is whether the program would start.
+#[derive(Clone, Debug)]
+pub(crate) struct Pair {
+    pub(crate) family: &'static str,
+    pub(crate) rules: String,
+    pub(crate) request: String,
+    pub(crate) squid: String,
+    pub(crate) squall: String,
+}
+
+impl Pair {
+    fn differs(&self) -> bool {
+        self.squid != self.squall
+    }
+}
 
 /// How the two programs compared.
 #[derive(Debug)]
