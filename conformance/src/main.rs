@@ -1,4 +1,5 @@
-//! `conformance access [FAMILY…]`: the matrix of access decisions; see `conformance/README.md`.
+//! `conformance access [FAMILY…]`: the matrix of access decisions. `conformance cache`: the public suite for HTTP caches.
+//! See `conformance/README.md`.
 
 #![expect(clippy::print_stdout, reason = "a command talks to its user")]
 
@@ -6,19 +7,23 @@ use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use conformance::access::{self, Programs};
+use conformance::cache::{self, Suite};
 
 const HELP: &str = "\
 conformance access [FAMILY…]   the matrix of access decisions, or these families of it
+conformance cache [--beside]   the public suite for HTTP caches; Squid, Varnish and nginx beside us
 
-SQUALL names our program, SQUID the other one (/usr/sbin/squid).
+SQUALL names our program, SQUID the other one of the matrix (/usr/sbin/squid).
 ";
 
 fn main() -> Result<ExitCode> {
     let args: Vec<String> = env::args().skip(1).collect();
     match args.split_first() {
         Some((command, families)) if command == "access" => compare(families),
+        Some((command, [])) if command == "cache" => suite(false),
+        Some((command, [beside])) if command == "cache" && beside == "--beside" => suite(true),
         _ => {
             print!("{HELP}");
             Ok(ExitCode::FAILURE)
@@ -27,21 +32,36 @@ fn main() -> Result<ExitCode> {
 }
 
 fn compare(families: &[String]) -> Result<ExitCode> {
-    let squall = env::var_os("SQUALL").context("SQUALL doesn't name the program")?;
     let squid = env::var_os("SQUID").map_or_else(|| access::SQUID.into(), PathBuf::from);
     if !squid.exists() {
         bail!("no {}: nothing to compare with", squid.display());
     }
     let programs = Programs {
-        squall: squall.into(),
+        squall: squall()?,
         squid,
     };
     let wanted = |family: &str| families.is_empty() || families.iter().any(|name| name == family);
     let report = access::compare(&programs, wanted)?;
     print!("{report}");
-    Ok(if report.is_as_expected() {
+    Ok(exit_code(report.is_as_expected()))
+}
+
+fn suite(beside: bool) -> Result<ExitCode> {
+    let suite = Suite::find().map_err(|missing| anyhow!("{missing}"))?;
+    let report = cache::run(&suite, &squall()?, beside)?;
+    print!("{report}");
+    Ok(exit_code(report.is_as_expected()))
+}
+
+fn squall() -> Result<PathBuf> {
+    let named = env::var_os("SQUALL").context("SQUALL doesn't name the program")?;
+    Ok(named.into())
+}
+
+fn exit_code(fine: bool) -> ExitCode {
+    if fine {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
-    })
+    }
 }

@@ -16,6 +16,7 @@ use anyhow::{Result, anyhow};
 
 pub use report::Report;
 use rule_set::RuleSet;
+pub(crate) use side::forget;
 use side::{Side, verdicts};
 
 /// Where Debian has it.

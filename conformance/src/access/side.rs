@@ -134,7 +134,7 @@ fn serves(program: &mut Program, ports: &[u16]) -> bool {
 }
 
 /// Squid leaves its segments of shared memory behind when it is killed.
-fn forget(service: &str) {
+pub(crate) fn forget(service: &str) {
     let files = fs::read_dir("/dev/shm").into_iter().flatten().flatten();
     for file in files {
         let name = file.file_name();
