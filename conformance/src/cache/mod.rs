@@ -12,13 +12,9 @@ use std::thread;
 use anyhow::{Result, anyhow};
 use serde::Deserialize;
 
-use expected::{NotPassed, is_listed};
 use proxy::Proxy;
 pub use report::Report;
 pub use suite::{Missing, Suite};
-
-/// How many tests may get a second try: more than that aren't mishaps.
-const AGAIN_MAX: usize = 8;
 
 /// Where the proxy stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -69,8 +65,6 @@ pub(crate) struct Column {
     pub(crate) proxy: &'static str,
     pub(crate) mode: Mode,
     pub(crate) outcomes: Vec<Outcome>,
-    /// Tests that got a second try.
-    pub(crate) again: Vec<String>,
 }
 
 impl Column {
@@ -88,40 +82,21 @@ impl Column {
 pub fn run(suite: &Suite, squall: &Path, beside: bool) -> Result<Report> {
     let table = expected::table()?;
     let ours = Mode::ALL.map(|mode| (Proxy::Squall(squall.to_path_buf()), mode));
-    let mut columns = together(&ours, |proxy, mode| try_out(suite, proxy, mode, &[]))?;
-    for column in &mut columns {
-        let proxy = Proxy::Squall(squall.to_path_buf());
-        try_again(suite, &proxy, column, &table)?;
-    }
+    let mut columns = together(suite, &ours)?;
     if beside {
         for others in Proxy::others() {
-            columns.extend(together(&others, |proxy, mode| {
-                try_out(suite, proxy, mode, &[])
-            })?);
+            columns.extend(together(suite, &others)?);
         }
     }
     Ok(Report::new(columns, table))
 }
 
 /// Tries some proxies at the same time.
-fn together(
-    proxies: &[(Proxy, Mode)],
-    work: impl Fn(&Proxy, Mode) -> Result<Vec<Outcome>> + Sync,
-) -> Result<Vec<Column>> {
-    let work = &work;
+fn together(suite: &Suite, proxies: &[(Proxy, Mode)]) -> Result<Vec<Column>> {
     thread::scope(|scope| {
-        let start = |(proxy, mode): &'_ (Proxy, Mode)| {
-            let (proxy, mode) = (proxy.clone(), *mode);
-            scope.spawn(move || {
-                Ok(Column {
-                    proxy: proxy.name(),
-                    mode,
-                    outcomes: work(&proxy, mode)?,
-                    again: Vec::new(),
-                })
-            })
-        };
-        let threads: Vec<_> = proxies.iter().map(start).collect();
+        let start = |(proxy, mode)| scope.spawn(move || try_out(suite, proxy, mode));
+        let pairs = proxies.iter().map(|(proxy, mode)| (proxy, *mode));
+        let threads: Vec<_> = pairs.map(start).collect();
         let joined = threads.into_iter().map(|thread| {
             thread
                 .join()
@@ -131,37 +106,17 @@ fn together(
     })
 }
 
-/// Starts an origin and the proxy, and runs these tests, or all.
-fn try_out(suite: &Suite, proxy: &Proxy, mode: Mode, ids: &[String]) -> Result<Vec<Outcome>> {
+/// Starts an origin and the proxy, and runs the tests.
+fn try_out(suite: &Suite, proxy: &Proxy, mode: Mode) -> Result<Column> {
     let origin = suite.origin()?;
     let running = proxy.start(mode, origin.port())?;
     let (base, through) = match mode {
         Mode::Accelerator => (running.port(), None),
         Mode::Forward => (origin.port(), Some(running.port())),
     };
-    suite.drive(base, through, ids)
-}
-
-/// The suite's tests run by the clock: what is to be fresh for two seconds must be asked for within them, which a machine
-/// with much else to do may miss. A few that fail without being listed are tried once more, by themselves.
-fn try_again(suite: &Suite, proxy: &Proxy, column: &mut Column, table: &[NotPassed]) -> Result<()> {
-    let ids: Vec<String> = column
-        .failed()
-        .filter(|outcome| !is_listed(table, column.mode, &outcome.id))
-        .map(|outcome| outcome.id.clone())
-        .collect();
-    if ids.is_empty() || ids.len() > AGAIN_MAX {
-        return Ok(());
-    }
-    for second in try_out(suite, proxy, column.mode, &ids)? {
-        let first = column
-            .outcomes
-            .iter_mut()
-            .find(|first| first.id == second.id);
-        if let Some(first) = first {
-            *first = second;
-        }
-    }
-    column.again = ids;
-    Ok(())
+    Ok(Column {
+        proxy: proxy.name(),
+        mode,
+        outcomes: suite.drive(base, through)?,
+    })
 }

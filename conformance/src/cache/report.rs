@@ -137,11 +137,6 @@ impl fmt::Display for Report {
                 writeln!(f)?;
             }
         }
-        for column in &self.columns {
-            for id in &column.again {
-                writeln!(f, "AGAIN    {} {id}: tried twice", column.mode.name())?;
-            }
-        }
         for test in &self.cured {
             writeln!(
                 f,

@@ -108,13 +108,8 @@ impl Suite {
         Ok(origin)
     }
 
-    /// Runs these tests, or all, against this port, through the proxy at that one.
-    pub(crate) fn drive(
-        &self,
-        base: u16,
-        proxy: Option<u16>,
-        ids: &[String],
-    ) -> Result<Vec<Outcome>> {
+    /// Runs the tests against this port, through the proxy at that one.
+    pub(crate) fn drive(&self, base: u16, proxy: Option<u16>) -> Result<Vec<Outcome>> {
         let dir = tempfile::tempdir()?;
         let output = dir.path().join("outcomes");
         let child = node()
@@ -122,7 +117,6 @@ impl Suite {
             .arg(&self.folder)
             .arg(format!("http://127.0.0.1:{base}"))
             .arg(proxy.map_or("-".to_owned(), |port| format!("127.0.0.1:{port}")))
-            .args(ids)
             .stdin(Stdio::null())
             .stdout(File::create(&output)?)
             .spawn()
