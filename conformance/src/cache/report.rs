@@ -149,3 +149,84 @@ impl fmt::Display for Report {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Outcome, expected};
+    use super::*;
+
+    /// Ours before an origin, where all tests of the table but for these are as listed.
+    fn report(kind: Kind, cured: Option<&str>, fails: Option<&str>) -> Report {
+        let table = expected::table().unwrap();
+        let rows = table.iter().filter(|row| row.speaks_of(Mode::Accelerator));
+        let listed = rows.flat_map(|row| &row.tests);
+        let mut outcomes: Vec<Outcome> = listed
+            .map(|id| outcome(id, kind, cured == Some(id)))
+            .collect();
+        outcomes.extend(fails.map(|id| outcome(id, kind, false)));
+        let column = Column {
+            proxy: OURS,
+            mode: Mode::Accelerator,
+            outcomes,
+        };
+        Report::new(vec![column], table)
+    }
+
+    fn outcome(id: &str, kind: Kind, passed: bool) -> Outcome {
+        Outcome {
+            group: "group".to_owned(),
+            id: id.to_owned(),
+            kind,
+            passed,
+            why: "why".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_is_as_listed_is_as_expected() {
+        let report = report(Kind::Required, None, None);
+        assert!(report.is_as_expected(), "{report}");
+    }
+
+    #[test]
+    fn what_fails_unlisted_is_told() {
+        for kind in [Kind::Required, Kind::Optimal] {
+            let report = report(kind, None, Some("freshness-none"));
+            assert!(!report.is_as_expected());
+            let told = report.to_string();
+            assert!(
+                told.contains("UNLISTED accelerator freshness-none: why"),
+                "{told}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_listed_and_passed_is_told() {
+        let report = report(Kind::Required, Some("partial-store-partial-complete"), None);
+        assert!(!report.is_as_expected());
+        let told = report.to_string();
+        assert!(
+            told.contains("CURED    accelerator partial-store-partial-complete"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn a_question_has_no_wrong_answer() {
+        let report = report(Kind::Check, None, Some("freshness-none"));
+        assert!(report.is_as_expected(), "{report}");
+    }
+
+    #[test]
+    fn surrogates_are_counted_by_themselves() {
+        let mut column = report(Kind::Required, None, None).columns.remove(0);
+        let all = column.outcomes.len();
+        column.outcomes.push(Outcome {
+            group: SURROGATES.to_owned(),
+            ..outcome("surrogate-max-age", Kind::Required, true)
+        });
+        assert_eq!(column.count(Kind::Required, false), format!("0/{all}"));
+        assert_eq!(column.count(Kind::Required, true), format!("1/{}", all + 1));
+    }
+}
