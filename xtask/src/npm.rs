@@ -41,10 +41,11 @@ fn install(folder: &Path) -> Result<(), String> {
             "--loglevel=error",
             "--fetch-retries=1",
             "--fetch-timeout=30000",
+            "--fetch-retry-mintimeout=1000",
         ])
         .arg("--prefix")
         .arg(folder)
         .args([SUITE, CLIENT]))
-    .map_err(|error| format!("{error:#}"))?;
+    .map_err(|_| "npm, above, couldn't install it")?;
     fs::write(&done, wanted).map_err(|error| format!("{}: {error}", done.display()))
 }
