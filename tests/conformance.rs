@@ -1,8 +1,10 @@
 //! Beside Squid, where it is installed: the quick families of the matrix of access decisions, and the matrix of
-//! freshness, agree as `conformance/*/expected.toml` say. `cargo xtask conformance access` runs all families.
+//! freshness, agree as `conformance/*/expected.toml` say. `cargo xtask conformance access` runs all families. And the
+//! public suite for HTTP caches, where it is installed: all of it is passed but for what its table lists.
 
 use std::path::Path;
 
+use conformance::cache::{self, Suite};
 use conformance::{Programs, SQUID, access, refresh};
 
 /// Families of which each matters by itself, and that are tried within seconds.
@@ -41,4 +43,19 @@ fn programs() -> Option<Programs> {
         squall: testkit::squall(),
         squid: SQUID.into(),
     })
+}
+
+#[test]
+fn the_public_suite_for_caches_is_passed_as_listed() {
+    let suite = match Suite::find() {
+        Ok(suite) => suite,
+        Err(missing) => {
+            println!("skipped: {missing}");
+            return;
+        }
+    };
+    let report = cache::run(&suite, &testkit::squall(), false).unwrap();
+    println!("{report}");
+    assert!(report.outcomes() >= 2 * 350, "tests are missing");
+    assert!(report.is_as_expected(), "{report}");
 }

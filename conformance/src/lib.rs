@@ -1,7 +1,8 @@
-//! Squall beside Squid: the same rules and requests to both, and the answers compared. `cargo xtask conformance`
-//! runs it; each known difference stands in a table with its reason.
+//! What Squall does beside what Squid does, and beside what the public suite for HTTP caches wants. `cargo xtask
+//! conformance` runs it; each known difference stands in a table with its reason.
 
 pub mod access;
+pub mod cache;
 mod expected;
 mod programs;
 pub mod refresh;

@@ -1,5 +1,5 @@
-//! `conformance access [FAMILY…]` and `conformance refresh`: the matrices of access decisions and of freshness; see
-//! `conformance/README.md`.
+//! `conformance access [FAMILY…]` and `conformance refresh`: the matrices of access decisions and of freshness.
+//! `conformance cache`: the public suite for HTTP caches. See `conformance/README.md`.
 
 #![expect(clippy::print_stdout, reason = "a command talks to its user")]
 
@@ -7,47 +7,68 @@ use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
-use conformance::{Programs, SQUID, access, refresh};
+use anyhow::{Context, Result, anyhow, bail};
+use conformance::cache::{self, Suite};
+use conformance::{Programs, Report, SQUID, access, refresh};
 
 const HELP: &str = "\
 conformance access [FAMILY…]    the matrix of access decisions, or these families of it
 conformance refresh             the matrix of freshness
+conformance cache [--beside]    the public suite for HTTP caches; Squid, Varnish and nginx beside us
 
-SQUALL names our program, SQUID the other one (/usr/sbin/squid).
+SQUALL names our program, SQUID the other one of the matrix (/usr/sbin/squid).
 ";
 
 fn main() -> Result<ExitCode> {
     let args: Vec<String> = env::args().skip(1).collect();
-    let Some((command, families)) = args.split_first() else {
-        print!("{HELP}");
-        return Ok(ExitCode::FAILURE);
-    };
-    let wanted = |family: &str| families.is_empty() || families.iter().any(|name| name == family);
-    let report = match command.as_str() {
-        "access" => access::compare(&programs()?, wanted)?,
-        "refresh" if families.is_empty() => refresh::compare(&programs()?)?,
+    match args.split_first() {
+        Some((command, families)) if command == "access" => {
+            let wanted =
+                |family: &str| families.is_empty() || families.iter().any(|name| name == family);
+            tell(&access::compare(&programs()?, wanted)?)
+        }
+        Some((command, [])) if command == "refresh" => tell(&refresh::compare(&programs()?)?),
+        Some((command, [])) if command == "cache" => suite(false),
+        Some((command, [beside])) if command == "cache" && beside == "--beside" => suite(true),
         _ => {
             print!("{HELP}");
-            return Ok(ExitCode::FAILURE);
+            Ok(ExitCode::FAILURE)
         }
-    };
+    }
+}
+
+fn tell(report: &Report) -> Result<ExitCode> {
     print!("{report}");
-    Ok(if report.is_as_expected() {
+    Ok(exit_code(report.is_as_expected()))
+}
+
+fn suite(beside: bool) -> Result<ExitCode> {
+    let suite = Suite::find().map_err(|missing| anyhow!("{missing}"))?;
+    let report = cache::run(&suite, &squall()?, beside)?;
+    print!("{report}");
+    Ok(exit_code(report.is_as_expected()))
+}
+
+fn squall() -> Result<PathBuf> {
+    let named = env::var_os("SQUALL").context("SQUALL doesn't name the program")?;
+    Ok(named.into())
+}
+
+fn exit_code(fine: bool) -> ExitCode {
+    if fine {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
-    })
+    }
 }
 
 fn programs() -> Result<Programs> {
-    let squall = env::var_os("SQUALL").context("SQUALL doesn't name the program")?;
     let squid = env::var_os("SQUID").map_or_else(|| SQUID.into(), PathBuf::from);
     if !squid.exists() {
         bail!("no {}: nothing to compare with", squid.display());
     }
     Ok(Programs {
-        squall: squall.into(),
+        squall: squall()?,
         squid,
     })
 }

@@ -55,7 +55,7 @@ impl Side {
         Program::builder(&format!("{COMMON}{extra}{conf}"))
             .binary(binary)
             .arg("-n")
-            .arg(&service.0)
+            .arg(service.name())
     }
 }
 
@@ -68,6 +68,12 @@ impl Default for Service {
     fn default() -> Self {
         let number = NAMES.fetch_add(1, Ordering::Relaxed);
         Self(format!("conf{}x{number}", process::id()))
+    }
+}
+
+impl Service {
+    pub(crate) fn name(&self) -> &str {
+        &self.0
     }
 }
 

@@ -49,6 +49,9 @@ pub(crate) const BENCH: &[Need] = &[
     need("squid", "squid"),
 ];
 
+/// Who stands beside us in the public suite for HTTP caches.
+pub(crate) const BESIDE: &[Need] = &[need("varnishd", "varnish")];
+
 /// Installs what is missing if we are root; otherwise names it.
 pub(crate) fn provide(needs: &[Need]) -> Result<()> {
     let missing: Vec<&str> = needs
@@ -80,7 +83,7 @@ fn apt() -> Command {
 }
 
 /// Is the program there? Daemons live in folders that a user's `PATH` may lack.
-fn is_installed(program: &str) -> bool {
+pub(crate) fn is_installed(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/sbin", "/usr/local/sbin", "/sbin"].map(Into::into);
     env::split_paths(&path)

@@ -6,12 +6,18 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::packages::{self, BENCH, TEST};
+use crate::npm;
+use crate::packages::{self, BENCH, BESIDE, TEST};
 
 /// Installs what the tests plug in, then runs them all.
 pub(crate) fn test(args: &[String]) -> Result<()> {
     packages::provide(TEST)?;
-    run(cargo().args(["test", "--workspace"]).args(args))
+    let skipped = npm::provide(&target());
+    run(cargo().args(["test", "--workspace"]).args(args))?;
+    if let Some(skipped) = skipped {
+        println!("xtask: {skipped}");
+    }
+    Ok(())
 }
 
 /// What CI does.
@@ -45,14 +51,22 @@ pub(crate) fn bench(args: &[String]) -> Result<()> {
         .env("SQUALL", squall))
 }
 
-/// Builds the program, and puts it beside Squid.
+/// Builds the program, and puts it, or the one that `SQUALL` names, beside Squid, or through the public suite for HTTP
+/// caches.
 pub(crate) fn conformance(args: &[String]) -> Result<()> {
     packages::provide(TEST)?;
+    if args.iter().any(|arg| arg == "cache") {
+        npm::provide(&target());
+    }
+    if args.iter().any(|arg| arg == "--beside") {
+        packages::provide(BESIDE)?;
+    }
     run(cargo().args(["build", "--workspace"]))?;
+    let squall = env::var_os("SQUALL").map_or_else(|| target().join("debug/squall"), PathBuf::from);
     run(cargo()
         .args(["run", "--quiet", "--package", "conformance", "--"])
         .args(args)
-        .env("SQUALL", target().join("debug/squall")))
+        .env("SQUALL", squall))
 }
 
 /// Builds the program for release. The others can be measured without it.
