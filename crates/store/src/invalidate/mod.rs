@@ -85,6 +85,9 @@ impl<M: Weigh> Store<M> {
     }
 
     fn each_tagged(&self, tags: &[Tag], mut act: impl FnMut(&Arc<Object<M>>)) {
+        if tags.is_empty() {
+            return; // what most unsafe requests invalidate: no lock is worth it
+        }
         self.index()
             .for_each_tagged(tags, |objects| objects.iter().for_each(&mut act));
     }
