@@ -545,26 +545,6 @@ fn workers_share_the_cache() {
     assert_eq!(origin.total(), 1);
 }
 
-/// PURGE forgets a URL where an ACL names the method; twice is once too often. Without such an ACL it is a method like
-/// others, and goes to the origin.
-#[test]
-fn purging() {
-    let origin = origin(fresh("hello"));
-    let program = forward("acl purge method PURGE");
-    let mut client = client(&program);
-    let url = origin.url("/");
-    assert_eq!(client.get(&url).status, 200);
-    assert_eq!(client.request("PURGE", &url, &[]).status, 200);
-    assert_eq!(client.request("PURGE", &url, &[]).status, 404);
-    assert_eq!(client.get(&url).status, 200);
-    assert_eq!(origin.total(), 2, "fetched anew, and never asked to purge");
-
-    let program = forward("");
-    let mut client = crate::support::client(&program);
-    assert_eq!(client.request("PURGE", &url, &[]).status, 200);
-    assert_eq!(origin.total(), 3);
-}
-
 /// What is too large to be kept, and even to be held for those who read along, is fetched for each alone.
 #[test]
 fn too_large_to_be_shared() {

@@ -41,6 +41,7 @@ mod peer_login;
 mod peers;
 mod pinned;
 mod program;
+mod purging;
 mod real_helpers;
 mod reload;
 mod reply_size;

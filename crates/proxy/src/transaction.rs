@@ -139,7 +139,8 @@ async fn respond<'c>(
     }
     cache::learn_store_id(cx, received).await; // store_id_program
     if received.head.method.as_str() == "PURGE" && cx.plan.rules.purge {
-        return Ok(Outcome::Reply(cache::purge(cx, received, record)));
+        let response = Box::pin(cache::purge(cx, received, record)).await;
+        return Ok(Outcome::Reply(response));
     }
     if received.head.method == Method::CONNECT {
         let opened = Box::pin(tunnel::connect(cx, &admitted, input, output, record)).await?;
@@ -192,9 +193,12 @@ async fn pass<'c>(
     let received = admitted.received;
     access::admit_miss(cx, received).await?; // miss_access
     let order = Order::plain();
+    // Made before the origin is asked: a purge meanwhile is for the answer too.
+    let may_answer_get = received.head.method == Method::POST;
+    let slot = may_answer_get.then(|| cache::may_fill(cx, received));
     match fetch::send(cx, admitted, order, Some(input), Some(output), record).await? {
         Fetched::Response(head, body) if cache::answers_get(received, &head) => {
-            Ok(cache::store(cx, received, None, None, head, body, record))
+            Ok(cache::store(cx, received, None, slot, head, body, record))
         }
         Fetched::Response(head, body) => Ok(cache::pass(cx, received, head, body)),
         Fetched::Upgraded(_) => Err(unasked()),
@@ -272,13 +276,15 @@ async fn complete<'c>(
             conditions: Some(Conditions::Missing { hole, validator }),
             ..Order::plain()
         };
+        let slot = cache::may_fill(cx, received);
         let fetched = fetch::send(cx, admitted, order, None, Some(output), record).await?;
         let Fetched::Response(mut head, body) = fetched else {
             return Err(unasked());
         };
         if head.status == 200 {
             parts.forget(cx);
-            return Ok(cache::store(cx, received, None, None, head, body, record));
+            let slot = Some(slot);
+            return Ok(cache::store(cx, received, None, slot, head, body, record));
         }
         if !cache::fill_hole(cx, received, &mut parts, hole, &mut head, body) {
             parts.forget(cx);

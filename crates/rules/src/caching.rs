@@ -1,7 +1,8 @@
 //! HTTP caching (RFC 9111) as functions of request, response, configuration and time. One file per question:
 //! what does the origin say ([`said`]), may it be stored ([`storable`]), until when is it fresh ([`freshness`], [`refresh`]), may it answer this request
 //! ([`reuse`], [`vary`]), how is it validated ([`validate`]), what do a client's own conditions say
-//! ([`precondition`], [`range`]), and what does an unsafe request spoil ([`invalidate`]).
+//! ([`precondition`], [`range`]), what does an unsafe request spoil ([`invalidate`]), by which names can it be
+//! invalidated ([`tags`]), and what does a PURGE ask for ([`purge`]).
 
 pub mod freshness;
 pub mod invalidate;
@@ -9,11 +10,13 @@ pub mod invalidate;
 mod oracle;
 pub mod part;
 pub mod precondition;
+pub mod purge;
 pub mod range;
 pub mod refresh;
 pub mod reuse;
 pub mod said;
 pub mod storable;
+pub mod tags;
 pub mod validate;
 pub mod vary;
 

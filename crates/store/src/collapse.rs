@@ -147,6 +147,8 @@ pub struct Slot<M: Weigh> {
     lead: Arc<Lead<M>>,
     /// Whether others can find it, to wait for it.
     shared: bool,
+    /// Number of the newest ban when it was made: what it brings is judged by those that come after.
+    asked: u64,
 }
 
 impl<M: Weigh> Slot<M> {
@@ -155,6 +157,7 @@ impl<M: Weigh> Slot<M> {
             store: Arc::clone(store),
             lead,
             shared: true,
+            asked: store.ledger().newest(),
         }
     }
 
@@ -163,6 +166,7 @@ impl<M: Weigh> Slot<M> {
             store: Arc::clone(store),
             lead: Lead::new(key),
             shared: false,
+            asked: store.ledger().newest(),
         }
     }
 
@@ -172,9 +176,17 @@ impl<M: Weigh> Slot<M> {
         &self.lead.key
     }
 
+    /// What it brings was asked for when `old` had been found: bans since then are for it too.
+    #[must_use]
+    pub fn since(self, old: &Object<M>) -> Self {
+        let mut slot = self;
+        slot.asked = slot.asked.min(old.judged());
+        slot
+    }
+
     /// Stores a complete response; `body` is copied. The object is good for its readers even if the limits forbid storing it.
     pub fn insert(self, meta: M, body: &[u8]) -> Arc<Object<M>> {
-        let object = self.store.insert(self.lead.key(), meta, body);
+        let object = self.store.insert(self.lead.key(), meta, body, self.asked);
         self.end(Waited::Object(Arc::clone(&object)));
         object
     }
@@ -182,7 +194,7 @@ impl<M: Weigh> Slot<M> {
     /// Stores a response whose body is arriving. `length`: bytes of the body, if announced.
     pub fn publish(self, meta: M, length: Option<u64>, keep: Keep) -> (Arc<Object<M>>, Filler<M>) {
         let key = self.lead.key();
-        let object = self.store.publish(key, meta, length, keep);
+        let object = self.store.publish(key, meta, length, keep, self.asked);
         self.end(Waited::Object(Arc::clone(&object.0)));
         object
     }

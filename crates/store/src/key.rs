@@ -10,6 +10,11 @@ use rapidhash::v3::{RapidSecrets, rapidhash_v3_seeded};
 static SECRETS: LazyLock<RapidSecrets> =
     LazyLock::new(|| RapidSecrets::seed(RandomState::new().hash_one("store keys")));
 
+/// Differs from process to process.
+pub(crate) fn seeded_hash(bytes: &[u8]) -> u64 {
+    rapidhash_v3_seeded(bytes, &SECRETS)
+}
+
 /// A key with its hash. Cheap to copy; borrowed from the request.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyRef<'a> {
@@ -22,7 +27,7 @@ impl<'a> KeyRef<'a> {
     #[must_use]
     pub fn new(url: &'a [u8]) -> Self {
         Self {
-            hash: rapidhash_v3_seeded(url, &SECRETS),
+            hash: seeded_hash(url),
             url,
         }
     }

@@ -9,9 +9,11 @@
 //! | `memory/` | the index: shards, replacement policies, ghosts, eviction |
 //! | `content/` | bodies: whole, in pages, or still arriving; their writer and readers |
 //! | `collapse` | the right to fill a key, and those who wait for it |
+//! | `invalidate/` | bans: what is no longer to be given, by key, by tag, by a test of the key |
 
 mod collapse;
 mod content;
+mod invalidate;
 mod key;
 mod memory;
 mod object;
@@ -27,6 +29,7 @@ pub use collapse::{Begin, Slot, Waited, Waiting};
 pub use content::{
     Body, FileSlice, Files, Fill, Filler, Keep, Overflow, Pages, ReadError, Reader, Short, Slice,
 };
+pub use invalidate::{Aim, Ban, KeyTest, Tag, TooManyBans, Way};
 pub use key::KeyRef;
 pub use object::{Object, Weigh};
 pub use options::{Options, Policy};

@@ -1,12 +1,14 @@
 //! A stored response: the owner's metadata, the key, and the body in whatever state it is.
 
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
 
 use crate::content::{Body, Done, Fill, Reader, charged_bytes, lock};
+use crate::invalidate::Tag;
 use crate::key::KeyRef;
 use crate::usage::{Counters, count};
 
@@ -25,6 +27,19 @@ pub trait Weigh: Send + Sync + 'static {
     fn is_part(&self) -> bool {
         false
     }
+
+    /// What it can be invalidated by, beside its key. They are part of its weight: [`Tag::WEIGHT_BYTES`].
+    fn tags(&self) -> &[Tag] {
+        &[]
+    }
+
+    /// The same response, stale from that moment on (Unix seconds); `None` for one that is of no use then.
+    fn stale_since(&self, _since: i64) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 /// A stored response. Whoever uses its bytes keeps the `Arc`: that is how the bytes are counted.
@@ -33,6 +48,8 @@ pub struct Object<M> {
     pub meta: M,
     content: Content,
     counters: Arc<Counters>,
+    /// Number of the last ban that it stood against.
+    judged: AtomicU64,
     /// Charged by the object itself: metadata, and the key if it lies apart.
     own_bytes: u32,
     key_bytes: u32,
@@ -58,17 +75,19 @@ impl<M: Weigh> Object<M> {
         key: KeyRef<'_>,
         meta: M,
         body: &[u8],
+        judged: u64,
         counters: &Arc<Counters>,
     ) -> Arc<Self> {
         let block = [key.url(), body].concat().into_boxed_slice();
         let content = Content::Whole(charged_bytes(block, counters));
-        Self::new(meta, content, key.url().len(), counters)
+        Self::new(meta, content, key.url().len(), judged, counters)
     }
 
     pub(crate) fn filling(
         key: KeyRef<'_>,
         meta: M,
         fill: Arc<Fill>,
+        judged: u64,
         counters: &Arc<Counters>,
     ) -> Arc<Self> {
         let late = Late {
@@ -80,20 +99,27 @@ impl<M: Weigh> Object<M> {
             meta,
             Content::Late(Box::new(late)),
             key.url().len(),
+            judged,
             counters,
         )
     }
 
-    /// The same body under new metadata.
-    pub(crate) fn renewed(&self, meta: M) -> Arc<Self> {
+    /// The same body under new metadata, judged up to that ban.
+    pub(crate) fn renewed(&self, meta: M, judged: u64) -> Arc<Self> {
         let content = match &self.content {
             Content::Whole(block) => Content::Whole(block.clone()),
             Content::Late(late) => Content::Late(Box::new(late.share())),
         };
-        Self::new(meta, content, self.key().len(), &self.counters)
+        Self::new(meta, content, self.key().len(), judged, &self.counters)
     }
 
-    fn new(meta: M, content: Content, key_bytes: usize, counters: &Arc<Counters>) -> Arc<Self> {
+    fn new(
+        meta: M,
+        content: Content,
+        key_bytes: usize,
+        judged: u64,
+        counters: &Arc<Counters>,
+    ) -> Arc<Self> {
         let apart = match &content {
             Content::Whole(_) => 0,
             Content::Late(late) => late.key.len(),
@@ -105,6 +131,7 @@ impl<M: Weigh> Object<M> {
             meta,
             content,
             counters: Arc::clone(counters),
+            judged: AtomicU64::new(judged),
             own_bytes,
             key_bytes: u32::try_from(key_bytes).unwrap_or(u32::MAX),
         })
@@ -162,6 +189,16 @@ impl<M> Object<M> {
             Content::Late(late) => late.body().held_bytes(),
         };
         u64::from(self.own_bytes) + body
+    }
+
+    /// Number of the last ban that it stood against.
+    #[inline]
+    pub(crate) fn judged(&self) -> u64 {
+        self.judged.load(Relaxed)
+    }
+
+    pub(crate) fn set_judged(&self, number: u64) {
+        self.judged.fetch_max(number, Relaxed);
     }
 
     /// The size that counts for its rank.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::collapse::{Begin, Entrance, Lead, Slot, Waiting};
 use crate::content::{Fill, Filler, Keep};
+use crate::invalidate::Ledger;
 use crate::key::KeyRef;
 use crate::memory::{Eviction, Index};
 use crate::object::{Object, Weigh};
@@ -20,6 +21,7 @@ const IN_USE_EVICTED_MAX: usize = 16;
 /// The store: responses by key, in memory.
 pub struct Store<M: Weigh> {
     index: Index<M>,
+    ledger: Ledger,
     options: Options,
     limits: Limits,
     counters: Arc<Counters>,
@@ -38,6 +40,7 @@ impl<M: Weigh> Store<M> {
     pub fn new(options: Options) -> Arc<Self> {
         Arc::new(Self {
             index: Index::new(options.policy),
+            ledger: Ledger::default(),
             limits: Limits {
                 memory_bytes_max: AtomicU64::new(options.memory_bytes_max),
                 object_bytes_max: AtomicU64::new(options.object_bytes_max),
@@ -51,8 +54,18 @@ impl<M: Weigh> Store<M> {
     /// The newest variant of `key` that `matches`; counts as a use of it. It may still be arriving.
     ///
     /// `matches` is called under the lock of a shard: it only compares.
-    pub fn find(&self, key: KeyRef<'_>, matches: impl FnMut(&M) -> bool) -> Option<Arc<Object<M>>> {
-        self.index.find(key, matches)
+    pub fn find(
+        &self,
+        key: KeyRef<'_>,
+        mut matches: impl FnMut(&M) -> bool,
+    ) -> Option<Arc<Object<M>>> {
+        loop {
+            let found = self.index.find(key, &mut matches)?;
+            // What doesn't stand has left the index, so this ends.
+            if self.stands(&found) {
+                return Some(found);
+            }
+        }
     }
 
     /// All variants of `key` that `matches`, the newest first, as uses of them. As with [`Store::find`], it only compares.
@@ -61,7 +74,9 @@ impl<M: Weigh> Store<M> {
         key: KeyRef<'_>,
         matches: impl FnMut(&M) -> bool,
     ) -> Vec<Arc<Object<M>>> {
-        self.index.find_all(key, matches)
+        let mut found = self.index.find_all(key, matches);
+        found.retain(|object| self.stands(object));
+        found
     }
 
     /// After a miss: who leads, who joins. With `collapse`, one request at a time leads, and `matches` is asked again,
@@ -70,25 +85,26 @@ impl<M: Weigh> Store<M> {
         self: &Arc<Self>,
         key: KeyRef<'_>,
         collapse: bool,
-        matches: impl FnMut(&M) -> bool,
+        mut matches: impl FnMut(&M) -> bool,
     ) -> Begin<M> {
         if !collapse {
             return Begin::Lead(self.lead(key));
         }
-        match self
-            .index
-            .find_or_lead(key, matches, self.options.waiters_max)
-        {
-            Entrance::Found(object) => Begin::Found(object),
-            Entrance::Lead(lead) => Begin::Lead(Slot::shared(self, lead)),
-            Entrance::Wait(lead, id) => {
-                count(&self.counters.waits);
-                Begin::Join(Waiting::new(lead, id))
-            }
-            Entrance::Alone => {
-                count(&self.counters.waits_refused);
-                Begin::Lead(Slot::alone(self, key))
-            }
+        loop {
+            let most = self.options.waiters_max;
+            return match self.index.find_or_lead(key, &mut matches, most) {
+                Entrance::Found(object) if !self.stands(&object) => continue,
+                Entrance::Found(object) => Begin::Found(object),
+                Entrance::Lead(lead) => Begin::Lead(Slot::shared(self, lead)),
+                Entrance::Wait(lead, id) => {
+                    count(&self.counters.waits);
+                    Begin::Join(Waiting::new(lead, id))
+                }
+                Entrance::Alone => {
+                    count(&self.counters.waits_refused);
+                    Begin::Lead(Slot::alone(self, key))
+                }
+            };
         }
     }
 
@@ -99,7 +115,7 @@ impl<M: Weigh> Store<M> {
 
     /// Gives `old` new metadata: a new object with the same body, in its place. If `old` was evicted meanwhile, it comes back.
     pub fn update(&self, old: &Arc<Object<M>>, meta: M) -> Arc<Object<M>> {
-        let object = old.renewed(meta);
+        let object = old.renewed(meta, old.judged());
         let key = KeyRef::new(object.key());
         if !object.is_complete() {
             return object;
@@ -109,6 +125,7 @@ impl<M: Weigh> Store<M> {
             self.link(key, &object);
         }
         drop(renewed);
+        self.stands(&object);
         self.make_room();
         object
     }
@@ -193,13 +210,29 @@ impl<M: Weigh> Store<M> {
         &self.counters
     }
 
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    pub(crate) fn index(&self) -> &Index<M> {
+        &self.index
+    }
+
     pub(crate) fn end_lead(&self, lead: &Arc<Lead<M>>) {
         self.index.end_lead(lead);
     }
 
-    pub(crate) fn insert(&self, key: KeyRef<'_>, meta: M, body: &[u8]) -> Arc<Object<M>> {
-        let object = Object::whole(key, meta, body, &self.counters);
+    /// `asked`: number of the newest ban when it was asked for.
+    pub(crate) fn insert(
+        &self,
+        key: KeyRef<'_>,
+        meta: M,
+        body: &[u8],
+        asked: u64,
+    ) -> Arc<Object<M>> {
+        let object = Object::whole(key, meta, body, asked, &self.counters);
         self.link(key, &object);
+        self.stands(&object);
         object
     }
 
@@ -209,13 +242,15 @@ impl<M: Weigh> Store<M> {
         meta: M,
         length: Option<u64>,
         keep: Keep,
+        asked: u64,
     ) -> (Arc<Object<M>>, Filler<M>) {
         let too_large = length.is_some_and(|length| length > self.object_bytes_max());
         let keep = if too_large { Keep::ShareOnly } else { keep };
         let fill = Fill::new(length, &self.counters);
-        let object = Object::filling(key, meta, Arc::clone(&fill), &self.counters);
+        let object = Object::filling(key, meta, Arc::clone(&fill), asked, &self.counters);
         drop(self.index.link(key, &object));
         self.limit_variants(key, &object);
+        self.stands(&object);
         self.make_room();
         let filler = Filler::new(Arc::clone(self), Arc::clone(&object), fill, keep);
         (object, filler)

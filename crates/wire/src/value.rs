@@ -9,6 +9,7 @@ pub mod content_range;
 pub mod date;
 pub mod etag;
 pub mod range;
+pub mod strings;
 pub mod targeted;
 pub mod via;
 pub mod weighted;

@@ -172,6 +172,7 @@ impl Default for Config {
             err_html_text: String::new(),
             email_err_data: false,
             cache_set_cookie: false,
+            purge_all_origins: false,
             deny_reason: false,
             access_logs: Vec::new(),
             logformats: Vec::new(),

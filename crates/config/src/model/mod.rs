@@ -373,6 +373,8 @@ pub struct Config {
     pub email_err_data: bool,
     /// Set-Cookie is stored with a response.
     pub cache_set_cookie: bool,
+    /// PURGE by tag, prefix or pattern reaches beyond the origin of its URL.
+    pub purge_all_origins: bool,
     /// Tell programs which rule refused.
     pub deny_reason: bool,
 

@@ -17,7 +17,7 @@ use wire::field::FieldId;
 use wire::http1::{ProxyAuth, ResponseHead, kept_coding};
 
 use crate::cache::stored::{self, StoredResponse, exchange};
-use crate::cache::{self, answer, may_serve_stale, part, pass};
+use crate::cache::{self, answer, may_serve_stale, part, pass, tags};
 use crate::context::Context;
 use crate::fetch::{OriginBody, Piece};
 use crate::flow::{Head, Object, Received, Response};
@@ -76,19 +76,23 @@ pub(crate) fn store<'c>(
         }
         return release(cx, received, slot, head, body);
     };
-    if is_too_large(cx, body.length()) {
+    let tags = tags::of(cx, received, &head);
+    let Some(tags) = tags.filter(|_| !is_too_large(cx, body.length())) else {
         return release(cx, received, slot, head, body);
-    }
+    };
     let slot = match slot {
         Some(slot) => slot,
-        None => cx.store.lead(KeyRef::new(received.key())),
+        None => match stale {
+            Some(old) => cache::may_fill(cx, received).since(old),
+            None => cache::may_fill(cx, received),
+        },
     };
     if let Some(old) = stale {
         cx.store.remove_object(old);
     }
     let length = body.length();
     let whole = body.whole().map(<[u8]>::len);
-    let meta = StoredResponse::new(cx, &head, version, storable, length);
+    let meta = StoredResponse::new(cx, &head, version, storable, tags, length);
     match (whole, body.into_owned()) {
         (Some(length), Ok(mut body)) => {
             let object = slot.insert(meta, body.whole().unwrap_or_default());

@@ -5,8 +5,10 @@ mod answer;
 mod background;
 mod fill;
 mod part;
+mod purge;
 mod store_id;
 pub(crate) mod stored;
+mod tags;
 
 use std::sync::Arc;
 
@@ -16,11 +18,12 @@ use rules::caching::freshness::Traits;
 use rules::caching::invalidate;
 use rules::caching::precondition::has_conditions;
 use rules::caching::reuse::{Reuse, Wishes, has_wishes};
+use rules::caching::tags::invalidated_groups;
 use rules::caching::validate::{confirms, make_conditional};
 use stats::Counter;
-use store::{KeyRef, Waited, Waiting};
+use store::{KeyRef, Slot, Waited, Waiting};
 use wire::field::{FieldId, Fields};
-use wire::http1::{ProxyAuth, ResponseHead, kept_coding};
+use wire::http1::{ResponseHead, kept_coding};
 use wire::target::Scheme;
 use wire::value::range::{self, ByteRange};
 
@@ -28,7 +31,7 @@ use crate::access;
 use crate::context::Context;
 use crate::fetch::OriginBody;
 use crate::flow::{Content, Head, Lookup, Object, Received, Response, Start};
-use crate::record::{Hierarchy, Marks, Record, ResultTag};
+use crate::record::{Marks, Record, ResultTag};
 use crate::reply::{clean, sign};
 use stored::StoredResponse;
 
@@ -36,6 +39,7 @@ pub(crate) use answer::answer;
 pub(crate) use background::validate as validate_in_background;
 pub(crate) use fill::store;
 pub(crate) use part::{Hole, Parts, answer_from_parts, fill_hole};
+pub(crate) use purge::purge;
 pub(crate) use store_id::{StoreId, learn_store_id};
 
 /// Looks a request up. Sets the log's tag to what it found.
@@ -140,7 +144,10 @@ fn start(cx: &Context, received: &Received<'_>, key: KeyRef<'_>) -> Lookup {
         && !has_conditions(fields)
         && !fields.has(FieldId::Authorization)
         && access::allows(cx, List::CollapsedForwarding, received);
-    Lookup::Start(cx.store.begin(key, collapse, |meta| meta.answers(fields)))
+    Lookup::Start(
+        cx.store
+            .begin(key, collapse, |meta| meta.may_be_joined(fields)),
+    )
 }
 
 /// Is all of it to be fetched although a part is asked for (`range_offset_limit`)? As Squid we go by how far into the
@@ -166,29 +173,9 @@ fn lead(cx: &Context, key: KeyRef<'_>) -> Lookup {
     Lookup::Start(cx.store.begin(key, false, |_| false))
 }
 
-/// PURGE: forgets what is stored for a URL. 404 when there was nothing. An ACL that names the
-/// method turns it on; who may use it is for `http_access` to say.
-pub(crate) fn purge<'c>(
-    cx: &Context,
-    received: &Received<'_>,
-    record: &mut Record,
-) -> Response<'c> {
-    let removed = cx.store.remove(KeyRef::new(received.key()));
-    record.tag(ResultTag::None);
-    record.hierarchy = Hierarchy::None;
-    let mut head = Box::new(ResponseHead::with_status(if removed > 0 {
-        200
-    } else {
-        404
-    }));
-    clean(cx, &mut head, ProxyAuth::Drop);
-    Response {
-        head: Head::Built(head),
-        content: Content::Empty,
-        length: Some(0),
-        content_max: None,
-        close: false,
-    }
+/// The right to fill, for a request that may turn out to bring what can be stored.
+pub(crate) fn may_fill(cx: &Context, received: &Received<'_>) -> Slot<StoredResponse> {
+    cx.store.lead(KeyRef::new(received.key()))
 }
 
 /// What came of waiting for another's fetch.
@@ -211,6 +198,8 @@ pub(crate) async fn join(
 ) -> Joined {
     cx.cells.count(Counter::Collapsed);
     match waiting.wait().await {
+        // Somebody has purged what it had asked for: one of those that waited asks again.
+        Waited::Object(object) if !cx.store.stands(&object) => again(cx, received),
         Waited::Object(object) if object.meta.answers(&received.head.fields) => {
             record.mark(Marks::COLLAPSED);
             Joined::Object(object)
@@ -219,11 +208,14 @@ pub(crate) async fn join(
             cx.cells.count(Counter::CollapsedAlone);
             Joined::Alone
         }
-        Waited::Failed => {
-            let (key, fields) = (KeyRef::new(received.key()), &received.head.fields);
-            Joined::Again(cx.store.begin(key, true, |meta| meta.answers(fields)))
-        }
+        Waited::Failed => again(cx, received),
     }
+}
+
+fn again(cx: &Context, received: &Received<'_>) -> Joined {
+    let (key, fields) = (KeyRef::new(received.key()), &received.head.fields);
+    let start = cx.store.begin(key, true, |meta| meta.may_be_joined(fields));
+    Joined::Again(start)
 }
 
 /// What is asked of the origin in place of the client's own conditions and ranges.
@@ -331,5 +323,10 @@ fn invalidate_for(cx: &Context, received: &Received<'_>, head: &ResponseHead) {
     }
     for target in invalidate::spoiled(method, received.target, head.status, &head.fields) {
         cx.store.remove(KeyRef::new(target.url()));
+    }
+    if invalidate::spoils(method, head.status) {
+        // RFC 9875 §3.
+        let groups = tags::of_groups(received.target, &invalidated_groups(&head.fields));
+        cx.store.remove_tagged(&groups);
     }
 }

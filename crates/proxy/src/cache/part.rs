@@ -20,6 +20,7 @@ use wire::value::range::ByteRange;
 
 use crate::cache::fill::{fill, release};
 use crate::cache::stored::{self, StoredResponse, exchange};
+use crate::cache::{self, tags};
 use crate::context::Context;
 use crate::fetch::OriginBody;
 use crate::flow::{Content, Head, Object, Received, Response};
@@ -217,8 +218,13 @@ pub(crate) fn fill_hole(
     let Ok(body) = body.into_owned() else {
         return false;
     };
-    let meta = StoredResponse::of_part(cx, head, version, storable, part);
-    let object = publish(cx, received, None, meta, body);
+    let Some(tags) = tags::of(cx, received, head) else {
+        return false;
+    };
+    let meta = StoredResponse::of_part(cx, head, version, storable, tags, part);
+    let slot = parts.objects.first();
+    let slot = slot.map(|held| cache::may_fill(cx, received).since(held));
+    let object = publish(cx, received, slot, meta, body);
     parts.fill(hole, object);
     true
 }
@@ -235,7 +241,8 @@ pub(crate) fn store<'c>(
     let asked = asked(&received.head.fields);
     let part = asked.and_then(|asked| Part::of(asked, &head.fields));
     let storable = judge(cx, received, &mut head);
-    let (Some(part), Some(storable)) = (part, storable) else {
+    let tags = tags::of(cx, received, &head);
+    let (Some(part), Some(storable), Some(tags)) = (part, storable, tags) else {
         return release(cx, received, slot, head, body);
     };
     let body = match body.into_owned() {
@@ -243,7 +250,7 @@ pub(crate) fn store<'c>(
         Err(body) => return release(cx, received, slot, head, body),
     };
     let length = part.length();
-    let meta = StoredResponse::of_part(cx, &head, version, storable, part);
+    let meta = StoredResponse::of_part(cx, &head, version, storable, tags, part);
     let object = publish(cx, received, slot, meta, body);
     head.fields.remove(FieldId::ContentLength);
     sign(cx, &mut head, version, &cx.plan.lines.cache_status_miss);
@@ -274,7 +281,7 @@ fn publish(
     meta: StoredResponse,
     body: Box<OriginBody<'static>>,
 ) -> Arc<Object> {
-    let slot = slot.unwrap_or_else(|| cx.store.lead(KeyRef::new(received.key())));
+    let slot = slot.unwrap_or_else(|| cache::may_fill(cx, received));
     let length = meta.part.as_deref().map(Part::length);
     cx.cells.count(Counter::Fills);
     let (object, filler) = slot.publish(meta, length, Keep::Store);

@@ -4,15 +4,16 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use rules::caching::Exchange;
-use rules::caching::freshness::Freshness;
+use rules::caching::freshness::{Freshness, Traits};
 use rules::caching::part::Part;
 use rules::caching::storable::Storable;
 use rules::caching::validate;
 use rules::caching::vary::Vary;
-use store::Weigh;
+use store::{Tag, Weigh};
 use wire::field::{FieldId, Fields};
 use wire::http1::{Limits, ResponseHead, Version, parse_response, write_status_line};
 
+use crate::cache::tags;
 use crate::context::Context;
 use crate::digits::push_number;
 use crate::flow::{Object, Received};
@@ -32,6 +33,8 @@ pub struct StoredResponse {
     pub(crate) freshness: Freshness,
     /// Which requests it answers (RFC 9111 §4.1).
     pub(crate) vary: Vary,
+    /// What it can be purged by, beside its URL.
+    pub(crate) tags: Box<[Tag]>,
     /// The origin is being asked about it in the background.
     pub(crate) validating: AtomicBool,
     /// It holds only a part.
@@ -46,6 +49,7 @@ impl StoredResponse {
         head: &ResponseHead,
         version: Version,
         storable: Storable,
+        tags: Box<[Tag]>,
         length: Option<u64>,
     ) -> Self {
         let mut bytes = Vec::with_capacity(head.fields.memory_bytes() + 64);
@@ -79,6 +83,7 @@ impl StoredResponse {
             has_length: length.is_some(),
             freshness: storable.freshness,
             vary: storable.vary,
+            tags,
             validating: AtomicBool::new(false),
             part: None,
             content_type,
@@ -91,11 +96,12 @@ impl StoredResponse {
         head: &ResponseHead,
         version: Version,
         storable: Storable,
+        tags: Box<[Tag]>,
         part: Part,
     ) -> Self {
         Self {
             part: Some(Box::new(part)),
-            ..Self::new(cx, head, version, storable, None)
+            ..Self::new(cx, head, version, storable, tags, None)
         }
     }
 
@@ -103,6 +109,11 @@ impl StoredResponse {
     #[inline]
     pub(crate) fn answers(&self, request: &Fields) -> bool {
         self.part.is_none() && self.vary.matches(request)
+    }
+
+    /// May a request get it that began to look when there was nothing? What was purged softly is to be validated first.
+    pub(crate) fn may_be_joined(&self, request: &Fields) -> bool {
+        self.answers(request) && !self.freshness.traits.has(Traits::PURGED)
     }
 
     /// The same response after a 304 (RFC 9111 §3.2).
@@ -117,7 +128,8 @@ impl StoredResponse {
             freshness: Freshness::of(&cx.plan.rules.caching, &exchange),
             vary: self.vary.clone(),
         };
-        let updated = Self::new(cx, &head, self.version, storable, length);
+        let tags = tags::of(cx, received, &head).unwrap_or_else(|| self.tags.clone());
+        let updated = Self::new(cx, &head, self.version, storable, tags, length);
         cx.heads.give(head);
         updated
     }
@@ -186,7 +198,8 @@ impl Weigh for StoredResponse {
         let part = self.part.as_ref().map_or(0, |part| {
             size_of::<Part>() + part.validator.as_ref().map_or(0, |tag| tag.len())
         });
-        size_of::<Self>() + self.head.len() + self.vary.as_bytes().len() + part
+        let tags = self.tags.len() * Tag::WEIGHT_BYTES;
+        size_of::<Self>() + self.head.len() + self.vary.as_bytes().len() + tags + part
     }
 
     fn supersedes(&self, older: &Self) -> bool {
@@ -199,6 +212,24 @@ impl Weigh for StoredResponse {
 
     fn is_part(&self) -> bool {
         self.part.is_some()
+    }
+
+    fn tags(&self) -> &[Tag] {
+        &self.tags
+    }
+
+    /// Parts are used while they are fresh only.
+    fn stale_since(&self, since: i64) -> Option<Self> {
+        self.part.is_none().then(|| Self {
+            head: self.head.clone(),
+            freshness: self.freshness.stale_since(since),
+            vary: self.vary.clone(),
+            tags: self.tags.clone(),
+            validating: AtomicBool::new(false),
+            part: None,
+            content_type: self.content_type.clone(),
+            ..*self
+        })
     }
 }
 

@@ -51,6 +51,8 @@ impl Traits {
     pub const RELOAD_INTO_IMS: Self = Self(1 << 4);
     /// It is an error kept for `negative_ttl`.
     pub const NEGATIVE: Self = Self(1 << 5);
+    /// It was purged softly: it is stale before its time.
+    pub const PURGED: Self = Self(1 << 6);
 
     /// Is it so?
     #[inline]
@@ -83,6 +85,18 @@ impl Freshness {
     #[inline]
     pub const fn is_fresh(&self, now: i64) -> bool {
         now < self.fresh_until
+    }
+
+    /// The same, stale from `since` on: how long it may be used stale counts from then.
+    pub fn stale_since(&self, since: i64) -> Self {
+        let earlier = self.fresh_until.saturating_sub(since).max(0);
+        Self {
+            fresh_until: self.fresh_until.min(since),
+            stale_until: self.stale_until.saturating_sub(earlier),
+            stale_while_revalidate_until: self.stale_while_revalidate_until.saturating_sub(earlier),
+            traits: self.traits.with(Traits::PURGED, true),
+            ..*self
+        }
     }
 
     /// Age in seconds, for the Age field (RFC 9111 §5.1).

@@ -8,6 +8,7 @@ use super::rank::{Ages, Rank};
 use super::shard::{Removed, Shard, Victim};
 use crate::collapse::{Entrance, Lead};
 use crate::content::lock;
+use crate::invalidate::Tag;
 use crate::key::KeyRef;
 use crate::object::{Object, Weigh};
 use crate::options::Policy;
@@ -193,10 +194,28 @@ impl<M: Weigh> Index<M> {
 
     /// Shows all objects, shard by shard.
     pub(crate) fn for_each(&self, mut show: impl FnMut(&Arc<Object<M>>)) {
+        self.for_each_shard(|objects| objects.iter().for_each(&mut show));
+    }
+
+    /// Shows the objects of one shard after the other, without its lock.
+    pub(crate) fn for_each_shard(&self, mut show: impl FnMut(&[Arc<Object<M>>])) {
         for shard in self.shards.iter() {
             let objects: Vec<_> = lock(&shard.0).objects().cloned().collect();
-            objects.iter().for_each(&mut show);
+            show(&objects);
         }
+    }
+
+    /// As [`Index::for_each_shard`], of those that have any of these tags.
+    pub(crate) fn for_each_tagged(&self, tags: &[Tag], mut show: impl FnMut(&[Arc<Object<M>>])) {
+        for shard in self.shards.iter() {
+            let objects = lock(&shard.0).tagged(tags);
+            show(&objects);
+        }
+    }
+
+    /// All variants of a key, which isn't a use of them.
+    pub(crate) fn under(&self, key: KeyRef<'_>) -> Vec<Arc<Object<M>>> {
+        self.shard(shard_of(key)).under(key)
     }
 
     pub(crate) fn add_usage(&self, usage: &mut Usage) {

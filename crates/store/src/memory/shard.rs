@@ -3,8 +3,8 @@
 //! A hit writes an entry's uses and rank and leaves the heap as it is; see [`rank`](super::rank).
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 use hashbrown::HashTable;
@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 use super::ghosts::Ghosts;
 use super::rank::{Ages, Rank};
 use crate::collapse::Leads;
+use crate::invalidate::Tag;
 use crate::key::KeyRef;
 use crate::object::{Object, Weigh};
 
@@ -36,6 +37,8 @@ pub(super) struct Shard<M> {
     pushes: u32,
     stamp: u64,
     ghosts: Ghosts,
+    /// Who has a tag.
+    tagged: BTreeSet<(Tag, Place)>,
     pub(super) leads: Leads<M>,
     pub(super) hits: u64,
     pub(super) misses: u64,
@@ -82,6 +85,7 @@ impl<M> Default for Shard<M> {
             pushes: 0,
             stamp: 0,
             ghosts: Ghosts::default(),
+            tagged: BTreeSet::new(),
             leads: Leads::default(),
             hits: 0,
             misses: 0,
@@ -97,6 +101,29 @@ impl<M: Weigh> Shard<M> {
 
     pub(super) fn objects(&self) -> impl Iterator<Item = &Arc<Object<M>>> {
         self.entries.iter().map(|(_, entry)| &entry.object)
+    }
+
+    /// The objects that have any of these tags, each once.
+    pub(super) fn tagged(&self, tags: &[Tag]) -> Vec<Arc<Object<M>>> {
+        let all = |tag: Tag| self.tagged.range((tag, 0)..=(tag, NOWHERE));
+        let mut places: Vec<Place> = tags
+            .iter()
+            .flat_map(|tag| all(*tag).map(|(_, place)| *place))
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        let entries = places
+            .iter()
+            .filter_map(|place| entry_at(&self.entries, *place));
+        entries.map(|entry| Arc::clone(&entry.object)).collect()
+    }
+
+    /// The variants of a key, the newest first.
+    pub(super) fn under(&self, key: KeyRef<'_>) -> Vec<Arc<Object<M>>> {
+        let newest = entry_at(&self.entries, self.newest(key));
+        std::iter::successors(newest, |entry| entry_at(&self.entries, entry.older))
+            .map(|entry| Arc::clone(&entry.object))
+            .collect()
     }
 
     /// The lowest rank in the heap; the real one may be higher.
@@ -188,6 +215,9 @@ impl<M: Weigh> Shard<M> {
             push: 0,
             older: NOWHERE,
         });
+        for tag in object.meta.tags() {
+            self.tagged.insert((*tag, place));
+        }
         let older = self.replace_newest(key, place);
         if let Some(entry) = entry_mut(&mut self.entries, place) {
             entry.older = older;
@@ -284,7 +314,11 @@ impl<M: Weigh> Shard<M> {
             let older = entry.older;
             if gone(&entry.object) {
                 self.unlink(key, kept, older);
-                removed.push(self.entries.remove(place as usize).object);
+                let object = self.entries.remove(place as usize).object;
+                for tag in object.meta.tags() {
+                    self.tagged.remove(&(*tag, place));
+                }
+                removed.push(object);
             } else {
                 kept = place;
             }
@@ -312,6 +346,7 @@ impl<M: Weigh> Shard<M> {
     pub(super) fn clear(&mut self) -> Vec<Arc<Object<M>>> {
         self.table.clear();
         self.heap.clear();
+        self.tagged.clear();
         self.entries.drain().map(|entry| entry.object).collect()
     }
 

@@ -5,6 +5,7 @@ mod eviction;
 mod files;
 mod fills;
 mod index;
+mod invalidate;
 mod model;
 mod threads;
 mod window;

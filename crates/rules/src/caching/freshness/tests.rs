@@ -250,6 +250,29 @@ fn reply() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     prop::collection::vec(line, 0..6)
 }
 
+/// What is purged softly is stale from then on, and of use for as long after that as it would have been.
+#[test]
+fn staleness_can_come_early() {
+    let said = "max-age=100, stale-if-error=50, stale-while-revalidate=20";
+    let before = freshness("", 200, &[("Cache-Control", said)], 0);
+    let purged = before.stale_since(SENT + 10);
+    assert!(purged.is_fresh(SENT + 9) && !purged.is_fresh(SENT + 10));
+    assert!(
+        purged.may_serve_after_failure(SENT + 60) && !purged.may_serve_after_failure(SENT + 61)
+    );
+    assert_eq!(purged.stale_while_revalidate_until, SENT + 30);
+    assert_eq!(purged.age_secs(SENT + 10), 10);
+    assert!(purged.traits.has(Traits::PURGED));
+
+    let strict = "max-age=100, must-revalidate";
+    let strict = freshness("", 200, &[("Cache-Control", strict)], 0).stale_since(SENT + 10);
+    assert!(!strict.may_serve_after_failure(SENT + 10));
+
+    let late = before.stale_since(SENT + 120);
+    assert_eq!(late.fresh_until, before.fresh_until);
+    assert_eq!(late.stale_until, before.stale_until);
+}
+
 proptest! {
     #[test]
     fn freshness_never_grows_with_time(lines in reply(), steps in prop::collection::vec(0i64..10_000, 1..20)) {
