@@ -165,6 +165,7 @@ fn hit() {
         stale_until: 2000,
         stale_while_revalidate_until: 1000,
         traits: Traits::default(),
+        guessed_by: None,
     };
     let each = best_ns(|| {
         rules
