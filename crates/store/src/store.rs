@@ -48,7 +48,8 @@ impl<M: Weigh> Store<M> {
         })
     }
 
-    /// The newest variant of `key` that `matches`; counts as a use of it. It may still be arriving.
+    /// The variant of `key` that `matches`; counts as a use of it. It may still be arriving. Of several it is the newest,
+    /// unless an older one is preferred ([`Weigh::preferred_to`]).
     ///
     /// `matches` is called under the lock of a shard: it only compares.
     pub fn find(&self, key: KeyRef<'_>, matches: impl FnMut(&M) -> bool) -> Option<Arc<Object<M>>> {
@@ -64,21 +65,49 @@ impl<M: Weigh> Store<M> {
         self.index.find_all(key, matches)
     }
 
-    /// After a miss: who leads, who joins. With `collapse`, one request at a time leads, and `matches` is asked again,
-    /// in one step with it, so that nobody leads who could have joined. Without, the request always leads, alone.
+    /// All variants of `key` that `matches`, the newest first. Not as uses of them.
+    pub fn variants(
+        &self,
+        key: KeyRef<'_>,
+        matches: impl FnMut(&M) -> bool,
+    ) -> Vec<Arc<Object<M>>> {
+        self.index.variants(key, matches)
+    }
+
+    /// After a miss: who leads, who joins. Of those who `collapse` under the same name of a variant (empty where it isn't
+    /// known yet), one at a time leads, and `matches` is asked again, in one step with it, so that nobody leads who could
+    /// have joined. With `None` the request always leads, alone.
     pub fn begin(
         self: &Arc<Self>,
         key: KeyRef<'_>,
-        collapse: bool,
+        collapse: Option<&[u8]>,
         matches: impl FnMut(&M) -> bool,
     ) -> Begin<M> {
-        if !collapse {
+        let Some(variant) = collapse else {
             return Begin::Lead(self.lead(key));
-        }
-        match self
-            .index
-            .find_or_lead(key, matches, self.options.waiters_max)
-        {
+        };
+        let waiters_max = self.options.waiters_max;
+        let entrance = self.index.find_or_lead(key, variant, matches, waiters_max);
+        self.enter(key, entrance)
+    }
+
+    /// For a request that has waited long enough: it leads, or joins who has overtaken before it. The slow one goes on;
+    /// who still waits for it isn't disturbed.
+    pub fn overtake(
+        self: &Arc<Self>,
+        waiting: Waiting<M>,
+        matches: impl FnMut(&M) -> bool,
+    ) -> Begin<M> {
+        let waiters_max = self.options.waiters_max;
+        let slow = Arc::clone(waiting.lead());
+        drop(waiting);
+        count(&self.counters.overtaken);
+        let entrance = self.index.find_or_overtake(&slow, matches, waiters_max);
+        self.enter(slow.key(), entrance)
+    }
+
+    fn enter(self: &Arc<Self>, key: KeyRef<'_>, entrance: Entrance<M>) -> Begin<M> {
+        match entrance {
             Entrance::Found(object) => Begin::Found(object),
             Entrance::Lead(lead) => Begin::Lead(Slot::shared(self, lead)),
             Entrance::Wait(lead, id) => {
@@ -110,6 +139,16 @@ impl<M: Weigh> Store<M> {
         }
         drop(renewed);
         self.make_room();
+        object
+    }
+
+    /// A new object with the body of `old`, beside it among the variants of its key.
+    pub(crate) fn add(&self, old: &Arc<Object<M>>, meta: M) -> Arc<Object<M>> {
+        let object = old.renewed(meta);
+        if object.is_complete() {
+            self.link(KeyRef::new(object.key()), &object);
+            self.make_room();
+        }
         object
     }
 
@@ -154,6 +193,7 @@ impl<M: Weigh> Store<M> {
             readers_lost: counters.readers_lost.load(Relaxed),
             waits: counters.waits.load(Relaxed),
             waits_refused: counters.waits_refused.load(Relaxed),
+            overtaken: counters.overtaken.load(Relaxed),
             ..Usage::default()
         };
         self.index.add_usage(&mut usage);

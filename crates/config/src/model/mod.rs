@@ -373,6 +373,12 @@ pub struct Config {
     pub email_err_data: bool,
     /// Set-Cookie is stored with a response.
     pub cache_set_cookie: bool,
+    /// Cache-Status tells the key.
+    pub cache_status_key: bool,
+    /// Replies carry X-Cache and X-Cache-Lookup.
+    pub x_cache_headers: bool,
+    /// Who waits for another's fetch waits no longer than this before one of them asks, too.
+    pub collapsed_forwarding_timeout: Duration,
     /// Tell programs which rule refused.
     pub deny_reason: bool,
 
