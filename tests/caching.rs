@@ -88,8 +88,12 @@ fn age_via_and_cache_status() {
     let program = forward("visible_hostname proxy.example");
     let mut client = client(&program);
     let (miss, hit) = (client.get(&origin.url("/")), client.get(&origin.url("/")));
-    assert_eq!(miss.field("Cache-Status"), Some("proxy.example;fwd=miss"));
-    assert_eq!(hit.field("Cache-Status"), Some("proxy.example;hit"));
+    assert_eq!(
+        miss.field("Cache-Status"),
+        Some("proxy.example;fwd=uri-miss;stored;ttl=593")
+    );
+    let status = hit.field("Cache-Status").unwrap();
+    assert!(status.starts_with("proxy.example;hit;ttl="), "{status}");
     let age: u64 = hit.field("Age").unwrap().parse().unwrap();
     assert!((7..60).contains(&age), "{age}");
     assert_eq!(hit.head.all("Age").len(), 1);
@@ -564,4 +568,122 @@ fn too_large_to_be_shared() {
         assert_eq!(reader.join().unwrap(), wanted);
     }
     assert_eq!(origin.total(), 3);
+}
+
+/// `send_hit deny`: what is stored isn't sent, by request or by reply, but what is fetched is stored.
+#[test]
+fn send_hit_decides() {
+    for (conf, total) in [
+        ("acl a urlpath_regex ^/a\nsend_hit deny a", 3),
+        ("acl ok http_status 200\nsend_hit deny ok", 3),
+        ("acl b urlpath_regex ^/b\nsend_hit deny b", 1),
+    ] {
+        let origin = origin(fresh("x"));
+        let program = forward(conf);
+        let mut client = client(&program);
+        for _ in 0..3 {
+            assert_eq!(client.get(&origin.url("/a")).text(), "x");
+        }
+        assert_eq!(origin.total(), total, "{conf}");
+        let expected = if total == 3 {
+            "TCP_MISS/200"
+        } else {
+            "TCP_MEM_HIT/200"
+        };
+        assert_eq!(results(&program, 3)[2], expected);
+    }
+}
+
+/// `store_miss deny`: what is fetched isn't stored, by request or by reply; what is stored is used.
+#[test]
+fn store_miss_decides() {
+    for (conf, total) in [
+        ("acl a urlpath_regex ^/a\nstore_miss deny a", 2),
+        ("acl text rep_mime_type ^text/\nstore_miss deny text", 2),
+        ("acl error http_status 500-599\nstore_miss deny error", 1),
+    ] {
+        let origin = origin(fresh("x"));
+        let program = forward(conf);
+        let mut client = client(&program);
+        for _ in 0..2 {
+            assert_eq!(client.get(&origin.url("/a")).text(), "x");
+        }
+        assert_eq!(origin.total(), total, "{conf}");
+    }
+}
+
+/// `cache_miss_revalidate off`: a client's condition makes no hole in the cache.
+#[test]
+fn a_condition_need_not_keep_the_cache_empty() {
+    for (conf, status, total) in [("", 304, 2), ("cache_miss_revalidate off", 304, 1)] {
+        let origin = Origin::start(|request: &Request| match request.field("If-None-Match") {
+            Some(_) => Reply::new("304 Not Modified").field("ETag", "\"v1\""),
+            None => fresh("one").field("ETag", "\"v1\""),
+        });
+        let program = forward(conf);
+        let mut client = client(&program);
+        let url = origin.url("/");
+        let known = client.request("GET", &url, &[("If-None-Match", "\"v1\"")]);
+        assert_eq!(known.status, status, "{conf}");
+        assert_eq!(client.get(&url).text(), "one");
+        assert_eq!(origin.total(), total, "{conf}");
+    }
+}
+
+/// `offline_mode on`: what is stored is never validated. `reload_into_ims on`: a reload asks whether it still holds.
+#[test]
+fn offline_and_softened_reloads() {
+    for (conf, asked, expected) in [
+        ("offline_mode on", None, "TCP_OFFLINE_HIT/200"),
+        (
+            "reload_into_ims on",
+            Some("no-cache"),
+            "TCP_REFRESH_UNMODIFIED/200",
+        ),
+        ("", Some("no-cache"), "TCP_CLIENT_REFRESH_MISS/200"),
+    ] {
+        let origin = validating();
+        let program = forward(conf);
+        let mut client = client(&program);
+        let url = origin.url("/");
+        client.get(&url);
+        let fields: Vec<(&str, &str)> = asked.iter().map(|said| ("Cache-Control", *said)).collect();
+        client.request("GET", &url, &fields);
+        assert_eq!(results(&program, 2)[1], expected, "{conf}");
+    }
+}
+
+/// `negative_ttl` keeps errors, `minimum_expiry_time` keeps out what is too short-lived, `vary_ignore_expire` lets in what
+/// varies and is stale at once.
+#[test]
+fn times_that_decide_on_storing() {
+    let short = || Reply::ok("x").field("Cache-Control", "max-age=30");
+    let expired = || Reply::ok("x").field("Expires", "0").field("Vary", "Accept");
+    for (conf, reply, hits) in [
+        ("", Reply::new("404 Not Found").send("x"), 0),
+        (
+            "negative_ttl 1 minute",
+            Reply::new("404 Not Found").send("x"),
+            1,
+        ),
+        ("negative_ttl 1 minute", Reply::new("503 Busy").send("x"), 1),
+        ("", short(), 0),
+        ("minimum_expiry_time 10 seconds", short(), 1),
+        ("", expired(), 0),
+        ("vary_ignore_expire on\noffline_mode on", expired(), 1),
+    ] {
+        let said = format!("{conf} {reply:?}");
+        assert_eq!(2 - asked_with(conf, reply), hits, "{said}");
+    }
+}
+
+/// How often an origin is asked for two requests.
+fn asked_with(conf: &str, reply: Reply) -> usize {
+    let origin = origin(reply);
+    let program = forward(conf);
+    let mut client = client(&program);
+    for _ in 0..2 {
+        client.get(&origin.url("/"));
+    }
+    origin.total()
 }

@@ -403,3 +403,169 @@ fn more_than_memory_holds() {
     });
     assert!(rights.iter().all(|right| *right), "{rights:?}");
 }
+
+/// Stale, with a validator; the origin says 304 to it once the gate is open.
+fn stale_behind(gate: &Gate, control: &'static str) -> Origin {
+    let held = gate.clone();
+    Origin::start(move |request: &Request| {
+        if request.field("If-None-Match").is_some() {
+            held.pass();
+            return Reply::new("304 Not Modified")
+                .field("Cache-Control", "max-age=600")
+                .field("ETag", "\"v1\"");
+        }
+        Reply::ok("one")
+            .field("Cache-Control", control)
+            .field("Age", "100")
+            .field("ETag", "\"v1\"")
+    })
+}
+
+/// Sends `count` requests for a URL, each on a connection of its own, so that all but the first wait.
+fn waiting(program: &Program, url: &str, count: usize, gate: &Gate) -> Vec<Client> {
+    let mut clients: Vec<Client> = (0..count).map(|_| client(program)).collect();
+    for (number, client) in clients.iter_mut().enumerate() {
+        client.send_request("GET", url, &[]);
+        if number == 0 {
+            gate.wait_for_arrivals(1);
+        }
+    }
+    // All have been read when a later one is answered: there is one worker.
+    client(program).get(&Origin::start(|_: &Request| Reply::ok("y")).url("/"));
+    clients
+}
+
+/// Many want a stale response: one asks the origin, and its 304 is for all.
+#[test]
+fn one_question_for_a_stale_response() {
+    let gate = Gate::new();
+    let origin = stale_behind(&gate, "max-age=60");
+    let program = forward(&format!("{COLLAPSE}\nworkers 1"));
+    let url = origin.url("/");
+    client(&program).get(&url);
+    let mut clients = waiting(&program, &url, 50, &gate);
+    gate.open();
+    for client in &mut clients {
+        let answer = client.response();
+        assert_eq!((answer.status, &*answer.text()), (200, "one"));
+        let status = answer.field("Cache-Status").unwrap_or_default();
+        assert!(status.contains(";fwd=stale;"), "{status}");
+    }
+    assert_eq!(origin.total(), 2);
+    let lines = program.wait_for_log_lines(52);
+    let joined = lines
+        .iter()
+        .filter(|line| line.contains("TCP_CF_REFRESH_UNMODIFIED/200"));
+    assert_eq!(joined.count(), 49, "{lines:#?}");
+}
+
+/// What must be validated for each is asked for each.
+#[test]
+fn no_cache_is_asked_for_each() {
+    let gate = Gate::new();
+    let origin = stale_behind(&gate, "no-cache, max-age=600");
+    let program = forward(&format!("{COLLAPSE}\nworkers 1"));
+    let url = origin.url("/");
+    client(&program).get(&url);
+    let mut clients = waiting(&program, &url, 5, &gate);
+    gate.wait_for_arrivals(5);
+    gate.open();
+    assert!(
+        clients
+            .iter_mut()
+            .all(|client| client.response().text() == "one")
+    );
+    assert_eq!(origin.total(), 6);
+}
+
+/// The origin fails when it is asked: everyone gets the stale response for one question.
+#[test]
+fn one_failure_for_a_stale_response() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let origin = Origin::start(move |request: &Request| {
+        if request.field("If-None-Match").is_some() {
+            held.pass();
+            return Reply::new("503 Busy");
+        }
+        Reply::ok("one")
+            .field("Cache-Control", "max-age=60")
+            .field("Age", "100")
+            .field("ETag", "\"v1\"")
+    });
+    let program = forward(&format!("{COLLAPSE}\nworkers 1"));
+    let url = origin.url("/");
+    client(&program).get(&url);
+    let mut clients = waiting(&program, &url, 10, &gate);
+    gate.open();
+    assert!(
+        clients
+            .iter_mut()
+            .all(|client| client.response().text() == "one")
+    );
+    assert_eq!(origin.total(), 2);
+}
+
+/// A leader whose origin says nothing is overtaken, by one; the rest wait for that one.
+#[test]
+fn a_slow_leader_is_overtaken() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let origin = Origin::start(move |request: &Request| {
+        if request.field("X-Slow").is_some() {
+            held.pass();
+        }
+        Reply::ok("x").field("Cache-Control", "max-age=600")
+    });
+    let program =
+        forward("collapsed_forwarding on\ncollapsed_forwarding_timeout 1 second\nworkers 1");
+    let url = origin.url("/");
+    let mut slow = client(&program);
+    slow.send_request("GET", &url, &[("X-Slow", "1")]);
+    gate.wait_for_arrivals(1);
+    let started = Instant::now();
+    let mut others: Vec<Client> = (0..20).map(|_| client(&program)).collect();
+    for other in &mut others {
+        other.send_request("GET", &url, &[]);
+    }
+    for other in &mut others {
+        assert_eq!(other.response().text(), "x");
+    }
+    assert!(
+        started.elapsed() >= Duration::from_millis(700),
+        "they waited"
+    );
+    assert_eq!(origin.total(), 2, "one has asked for all");
+    gate.open();
+    assert_eq!(slow.response().text(), "x");
+}
+
+/// Only what is safe to repeat and the same for everyone waits: nothing with content, with a login, or of another method.
+#[test]
+fn who_does_not_wait() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let origin = Origin::start(move |_: &Request| {
+        held.pass();
+        Reply::ok("x").field("Cache-Control", "max-age=600")
+    });
+    let program = forward("collapsed_forwarding on\nworkers 1");
+    let url = origin.url("/");
+    let mut clients: Vec<Client> = (0..6).map(|_| client(&program)).collect();
+    let requests: [(&str, &[(&str, &str)]); 6] = [
+        ("GET", &[]),
+        ("GET", &[("Authorization", "Basic YTpi")]),
+        ("GET", &[("If-None-Match", "\"a\"")]),
+        ("GET", &[("Cache-Control", "no-cache")]),
+        ("POST", &[("Content-Length", "0")]),
+        ("PUT", &[("Content-Length", "0")]),
+    ];
+    for (number, (client, (method, fields))) in clients.iter_mut().zip(requests).enumerate() {
+        client.send_request(method, &url, fields);
+        gate.wait_for_arrivals(number + 1);
+    }
+    gate.open();
+    for (client, (method, _)) in clients.iter_mut().zip(requests) {
+        assert_eq!(client.response_to(method).status, 200);
+    }
+}

@@ -28,6 +28,8 @@ pub(crate) type Object = store::Object<StoredResponse>;
 pub type Store = store::Store<StoredResponse>;
 /// What a lookup that found nothing gets: the right to fill, or a fill to wait for.
 pub(crate) type Start = Begin<StoredResponse>;
+/// The right to fill.
+pub(crate) type Slot = store::Slot<StoredResponse>;
 
 /// An accepted client connection.
 #[derive(Debug)]

@@ -24,6 +24,7 @@ use crate::helpers::Helpers;
 use crate::hops::Peer;
 use crate::listen::target::split_host;
 use crate::marks::Marking;
+use crate::reply::StatusLines;
 use crate::reply::errors::ErrorPages;
 use crate::reply::{ReadyFields, ready_fields};
 
@@ -155,14 +156,12 @@ pub(crate) struct Timeouts {
 /// Field lines that are the same for every reply, ready to send.
 #[derive(Debug)]
 pub(crate) struct Lines {
-    /// Behind a stored head: Via for each version of the response, Cache-Status.
+    /// Behind a stored head: the line of Via, for each version of the response.
     hit: [Box<[u8]>; 2],
     /// Values of Via, for each version of the message passed on; empty when `via off`.
     via: [Box<[u8]>; 2],
-    /// Value of Cache-Status on what was not a hit.
-    pub(crate) cache_status_miss: Box<[u8]>,
-    /// Value of Cache-Status on hits.
-    pub(crate) cache_status_hit: Box<[u8]>,
+    /// Cache-Status, and what told of hits before it.
+    pub(crate) cache_status: StatusLines,
     /// Our element of Via, less the version of the message.
     pub(crate) via_name: String,
     /// Our name among surrogates.
@@ -185,14 +184,12 @@ impl Lines {
             if config.via { value } else { String::new() }
         });
         let hit = via.each_ref().map(|via| {
-            let via = if via.is_empty() {
+            let line = if via.is_empty() {
                 String::new()
             } else {
                 format!("Via: {via}\r\n")
             };
-            format!("{via}Cache-Status: {visible};hit\r\n")
-                .into_bytes()
-                .into()
+            line.into_bytes().into()
         });
         let surrogate_id = config.httpd_accel_surrogate_id.as_deref();
         let surrogate_id = surrogate_id.unwrap_or(visible).to_owned();
@@ -202,8 +199,7 @@ impl Lines {
             surrogate_id,
             surrogate_capability: capability.into_bytes().into(),
             via: via.map(|via| via.into_bytes().into()),
-            cache_status_miss: format!("{visible};fwd=miss").into_bytes().into(),
-            cache_status_hit: format!("{visible};hit").into_bytes().into(),
+            cache_status: StatusLines::new(config, visible),
             via_name: format!("{unique} ({software})"),
             software,
         }

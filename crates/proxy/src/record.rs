@@ -14,6 +14,7 @@ use wire::http1::ResponseHead;
 
 use crate::failure::FailureKind;
 use crate::hops::Peer;
+use crate::reply::CacheStatus;
 
 /// Byte room that a reused buffer keeps between transactions.
 const KEPT_BYTES_MAX: usize = 256;
@@ -327,6 +328,8 @@ pub struct Record {
     pub head_bytes: u64,
     /// Bytes of the reply content sent to the client, with its framing.
     pub body_bytes: u64,
+    /// What the cache did about it.
+    pub(crate) cache: CacheStatus,
     /// Which way it went.
     pub hierarchy: Hierarchy,
     /// To whom it went.
@@ -364,6 +367,7 @@ impl Record {
             request_bytes: 0,
             head_bytes: 0,
             body_bytes: 0,
+            cache: CacheStatus::default(),
             hierarchy: Hierarchy::None,
             hop: HopName::None,
             talk: HopTalk::default(),

@@ -9,15 +9,18 @@ use wire::field::FieldId;
 use wire::http1::{Framing, Version};
 
 use crate::adapt::Adapted;
-use crate::cache::{Conditions, Joined, Parts};
+use crate::cache::{Conditions, Met, Parts};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Side};
 use crate::fetch::{self, Fetched, Order};
-use crate::flow::{Admitted, After, Connection, Head, Lookup, Object, Received, Response, Start};
+use crate::flow::{
+    Admitted, After, Connection, Head, Lookup, Object, Received, Response, Slot, Start,
+};
 use crate::listen::client::{ClientIn, ClientOut};
 use crate::listen::write::{ReplyTo, send};
 use crate::log::{INVALID_REQUEST, LogFacts, METHOD_NOT_ALLOWED, REQUEST_TOO_LARGE};
 use crate::record::{Marks, Record, ResultTag};
+use crate::reply::Forward;
 use crate::tunnel::Opened;
 use crate::{access, adapt, cache, reply, tunnel};
 
@@ -147,7 +150,8 @@ async fn respond<'c>(
         let Opened::Asked(head, body) = opened else {
             return Ok(Outcome::Tunnelled);
         };
-        let mut response = cache::pass(cx, received, head, body);
+        record.cache.forwarded(Forward::Method);
+        let mut response = cache::pass(cx, received, head, body, record);
         reply::prepare(cx, received, &mut response, record).await?;
         return Ok(Outcome::Reply(response));
     }
@@ -158,6 +162,7 @@ async fn respond<'c>(
         Lookup::Fresh(object) => {
             let response = cache::answer(cx, received, object, record);
             if response.content.came_too_late() {
+                record.cache.forwarded(Forward::Miss);
                 Box::pin(pass(cx, &admitted, input, output, record)).await?
             } else {
                 response
@@ -177,7 +182,7 @@ async fn respond<'c>(
         Lookup::Start(start) => Box::pin(fill(cx, &admitted, start, input, output, record)).await?,
         Lookup::Pass => Box::pin(pass(cx, &admitted, input, output, record)).await?,
     };
-    adapt::location(cx, received, &mut response).await; // location_rewrite_program
+    adapt::location(cx, received, &mut response, record).await; // location_rewrite_program
     reply::prepare(cx, received, &mut response, record).await?;
     Ok(Outcome::Reply(response))
 }
@@ -200,7 +205,7 @@ async fn pass<'c>(
         Fetched::Response(head, body) if cache::answers_get(received, &head) => {
             Ok(cache::store(cx, received, None, slot, head, body, record))
         }
-        Fetched::Response(head, body) => Ok(cache::pass(cx, received, head, body)),
+        Fetched::Response(head, body) => Ok(cache::pass(cx, received, head, body, record)),
         Fetched::Upgraded(_) => Err(unasked()),
     }
 }
@@ -209,41 +214,41 @@ async fn pass<'c>(
 async fn fill<'c>(
     cx: &'c Rc<Context>,
     admitted: &Admitted<'_>,
-    mut start: Start,
+    start: Start,
     input: &'c mut ClientIn,
     output: &mut ClientOut,
     record: &mut Record,
 ) -> Result<Response<'c>, Failure> {
     let received = admitted.received;
     access::admit_miss(cx, received).await?; // miss_access
-    let found = loop {
-        start = match start {
-            Start::Lead(slot) => break Ok(slot),
-            Start::Found(object) => break Err(object),
-            Start::Join(waiting) => match cache::join(cx, received, waiting, record).await {
-                Joined::Object(object) => break Err(object),
-                Joined::Again(start) => start,
-                Joined::Alone => return pass(cx, admitted, input, output, record).await,
-            },
-        };
-    };
-    let slot = match found {
-        Ok(slot) => slot,
-        Err(object) => {
+    let slot = match cache::meet(cx, received, start, None, record).await {
+        Met::Lead(slot) => slot,
+        Met::Alone => return pass(cx, admitted, input, output, record).await,
+        Met::Object(object) => {
             let response = cache::answer(cx, received, object, record);
             if response.content.came_too_late() {
+                record.cache.forwarded(Forward::Miss);
                 return pass(cx, admitted, input, output, record).await;
             }
             return Ok(response);
         }
     };
-    let ranged = received.head.fields.has(FieldId::Range);
+    let others = cache::other_variants(cx, received, record);
     let order = Order {
-        conditions: (ranged && cache::fetches_whole(cx, received)).then_some(Conditions::Whole),
+        conditions: instead_of_the_clients(cx, received, &others),
         upgrade: false,
         wanted: &|| slot.waiters() > 0,
     };
     match fetch::send(cx, admitted, order, Some(input), Some(output), record).await? {
+        Fetched::Response(head, body) if head.status == 304 && !others.is_empty() => {
+            let reply = (head, body);
+            match cache::pick_variant(cx, received, &others, slot, reply, record) {
+                Ok(response) => Ok(response),
+                Err(slot) => {
+                    Box::pin(refetch(cx, admitted, None, Some(slot), output, record)).await
+                }
+            }
+        }
         Fetched::Response(head, body) => Ok(cache::store(
             cx,
             received,
@@ -255,6 +260,21 @@ async fn fill<'c>(
         )),
         Fetched::Upgraded(_) => Err(unasked()),
     }
+}
+
+/// What a miss asks of the origin, if not what the client does.
+fn instead_of_the_clients(
+    cx: &Context,
+    received: &Received<'_>,
+    others: &[Arc<Object>],
+) -> Option<Conditions> {
+    if received.head.fields.has(FieldId::Range) {
+        return cache::fetches_whole(cx, received).then_some(Conditions::Whole);
+    }
+    if !others.is_empty() {
+        return Some(Conditions::Which(others.to_vec()));
+    }
+    (!cx.plan.config.cache_miss_revalidate).then_some(Conditions::Anew)
 }
 
 /// Stored in parts: what is missing is fetched, then the client gets what it has asked for.
@@ -286,7 +306,7 @@ async fn complete<'c>(
             let slot = Some(slot);
             return Ok(cache::store(cx, received, None, slot, head, body, record));
         }
-        if !cache::fill_hole(cx, received, &mut parts, hole, &mut head, body) {
+        if !cache::fill_hole(cx, received, &mut parts, hole, &mut head, body, record) {
             parts.forget(cx);
             return pass(cx, admitted, input, output, record).await;
         }
@@ -297,7 +317,7 @@ async fn complete<'c>(
     }
 }
 
-/// Stored, but stale: the origin says whether it still holds (RFC 9111 §4.3).
+/// Stored, but stale: the origin says whether it still holds (RFC 9111 §4.3). One request asks for all who want to know.
 async fn validate<'c>(
     cx: &'c Rc<Context>,
     admitted: &Admitted<'_>,
@@ -308,19 +328,36 @@ async fn validate<'c>(
 ) -> Result<Response<'c>, Failure> {
     let received = admitted.received;
     access::admit_miss(cx, received).await?; // miss_access
+    let met = match cache::begin_validation(cx, received, &stale) {
+        Some(start) => cache::meet(cx, received, start, Some(&stale), record).await,
+        None => Met::Alone,
+    };
+    let slot = match met {
+        Met::Lead(slot) => Some(slot),
+        Met::Alone => None,
+        Met::Object(object) => {
+            let response = cache::validated(cx, received, &stale, object, record);
+            if response.content.came_too_late() {
+                record.cache.forwarded(Forward::Miss);
+                return pass(cx, admitted, input, output, record).await;
+            }
+            return Ok(response);
+        }
+    };
     let order = Order {
         conditions: Some(Conditions::Holds(Arc::clone(&stale))),
-        ..Order::plain()
+        upgrade: false,
+        wanted: &|| slot.as_ref().is_some_and(|slot| slot.waiters() > 0),
     };
     match fetch::send(cx, admitted, order, Some(input), Some(output), record).await {
         Ok(Fetched::Response(head, _)) if cache::is_unfounded(cx, &stale, &head) => {
-            Box::pin(refetch(cx, admitted, &stale, output, record)).await
+            Box::pin(refetch(cx, admitted, Some(&stale), slot, output, record)).await
         }
         Ok(Fetched::Response(head, body)) => Ok(cache::store(
             cx,
             received,
             Some(&stale),
-            None,
+            slot,
             head,
             body,
             record,
@@ -328,7 +365,11 @@ async fn validate<'c>(
         Ok(Fetched::Upgraded(_)) => Err(unasked()),
         // A stale response is better than none, where the rules allow it (RFC 9111 §4.2.4).
         Err(failure) if failure.side == Side::Hop && cache::may_serve_stale(cx, &stale) => {
+            if let Some(slot) = slot {
+                slot.keep(&stale);
+            }
             record.tag(ResultTag::RefreshFailOld);
+            record.cache.hit_after_failure();
             Ok(cache::answer(cx, received, stale, record))
         }
         Err(failure) => {
@@ -342,7 +383,8 @@ async fn validate<'c>(
 async fn refetch<'c>(
     cx: &'c Rc<Context>,
     admitted: &Admitted<'_>,
-    stale: &Arc<Object>,
+    stale: Option<&Arc<Object>>,
+    slot: Option<Slot>,
     output: &mut ClientOut,
     record: &mut Record,
 ) -> Result<Response<'c>, Failure> {
@@ -354,10 +396,12 @@ async fn refetch<'c>(
             "a 304 for something else",
         ));
     }
-    let order = Order::plain();
+    let order = Order {
+        wanted: &|| slot.as_ref().is_some_and(|slot| slot.waiters() > 0),
+        ..Order::plain()
+    };
     match fetch::send(cx, admitted, order, None, Some(output), record).await? {
         Fetched::Response(head, body) => {
-            let (stale, slot) = (Some(stale), None);
             Ok(cache::store(cx, received, stale, slot, head, body, record))
         }
         Fetched::Upgraded(_) => Err(unasked()),
@@ -385,7 +429,8 @@ async fn upgrade<'c>(
             Ok(Outcome::Tunnelled)
         }
         Fetched::Response(head, body) => {
-            let mut response = cache::pass(cx, received, head, body);
+            record.cache.forwarded(Forward::Bypass);
+            let mut response = cache::pass(cx, received, head, body, record);
             reply::prepare(cx, received, &mut response, record).await?;
             Ok(Outcome::Reply(response))
         }

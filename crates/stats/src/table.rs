@@ -121,6 +121,7 @@ table! {
     Joins "joins" Count "Requests that read a response while it was still arriving.";
     Collapsed "collapsed" Count "Requests that waited for another request's response.";
     CollapsedAlone "collapsed_alone" Count "Requests that waited and then had to go on by themselves.";
+    CollapsedOvertaken "collapsed_overtaken" Count "Requests that waited for collapsed_forwarding_timeout.";
 
     // Helper programs, all pools together; `Pool::status` has them apart.
     HelperQuestions "helper_questions" Count "Questions for helper programs.";

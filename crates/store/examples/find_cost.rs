@@ -38,7 +38,7 @@ fn filled(policy: Policy, keys: usize) -> Arc<Store<Meta>> {
     });
     for key in 0..keys {
         let url = url(key);
-        if let Begin::Lead(slot) = store.begin(KeyRef::new(&url), true, |_| true) {
+        if let Begin::Lead(slot) = store.begin(KeyRef::new(&url), Some(b""), |_| true) {
             slot.insert(Meta([0; 16]), &[b'x'; 600]);
         }
     }

@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 hits += 1;
                 hit_bytes += *bytes as u64;
             } else if let (Begin::Lead(slot), Some(body)) =
-                (store.begin(key, true, |_| true), zeros.get(..*bytes))
+                (store.begin(key, Some(b""), |_| true), zeros.get(..*bytes))
             {
                 slot.insert(Nothing, body);
             }

@@ -45,7 +45,7 @@ fn main() {
     for key in 0..OBJECTS {
         let bytes = BODY_BYTES_MIN + key as usize * 37 % (BODY_BYTES_MAX - BODY_BYTES_MIN);
         let url = format!("http://www.example.com/some/path/object-{key:08}.html");
-        if let Begin::Lead(slot) = store.begin(KeyRef::new(url.as_bytes()), true, |_| true) {
+        if let Begin::Lead(slot) = store.begin(KeyRef::new(url.as_bytes()), Some(b""), |_| true) {
             slot.insert(Nothing, body.get(..bytes).unwrap_or(&body));
         }
     }

@@ -2,9 +2,12 @@
 //!
 //! | end of a lead | what the waiting get |
 //! | --- | --- |
-//! | [`Slot::insert`], [`Slot::publish`], [`Slot::update`] | the object, maybe still arriving |
+//! | [`Slot::insert`], [`Slot::publish`], [`Slot::update`], [`Slot::add`], [`Slot::keep`] | the object, maybe still arriving |
 //! | [`Slot::release`] | [`Waited::Released`]: each goes on alone |
 //! | its drop | [`Waited::Failed`]: one of them may lead |
+//!
+//! Who has waited too long takes the lead ([`Store::overtake`]): those who come later wait for that one, and so may those
+//! whose time is up next. Requests of different variants don't wait for each other, as far as it is known which is whose.
 
 use std::fmt;
 use std::future::Future;
@@ -44,6 +47,8 @@ pub(crate) enum Entrance<M> {
 pub(crate) struct Lead<M> {
     hash: u64,
     key: Box<[u8]>,
+    /// Tells apart requests of different variants.
+    variant: Box<[u8]>,
     state: Mutex<State<M>>,
 }
 
@@ -74,10 +79,11 @@ impl<M> Clone for Waited<M> {
 }
 
 impl<M> Lead<M> {
-    fn new(key: KeyRef<'_>) -> Arc<Self> {
+    fn new(key: KeyRef<'_>, variant: &[u8]) -> Arc<Self> {
         Arc::new(Self {
             hash: key.hash(),
             key: key.url().into(),
+            variant: variant.into(),
             state: Mutex::new(State::Open(Slab::new())),
         })
     }
@@ -114,21 +120,35 @@ impl<M> Default for Leads<M> {
 }
 
 impl<M> Leads<M> {
-    /// Joins the fetch of `key`, or begins one.
-    pub(crate) fn enter(&mut self, key: KeyRef<'_>, waiters_max: usize) -> Entrance<M> {
-        if let Some(lead) = self
-            .0
-            .find(key.hash(), |lead| lead.key().url() == key.url())
-        {
+    /// Joins the fetch of `key` for that variant, or begins one.
+    pub(crate) fn enter(
+        &mut self,
+        key: KeyRef<'_>,
+        variant: &[u8],
+        waiters_max: usize,
+    ) -> Entrance<M> {
+        if let Some(lead) = self.find(key, variant) {
             return match lead.join(waiters_max) {
                 Some(id) => Entrance::Wait(Arc::clone(lead), id),
                 None => Entrance::Alone,
             };
         }
-        let lead = Lead::new(key);
+        let lead = Lead::new(key, variant);
         self.0
             .insert_unique(key.hash(), Arc::clone(&lead), |lead| lead.hash);
         Entrance::Lead(lead)
+    }
+
+    /// Takes the place of `slow`, or joins who has done so.
+    pub(crate) fn overtake(&mut self, slow: &Arc<Lead<M>>, waiters_max: usize) -> Entrance<M> {
+        self.remove(slow);
+        self.enter(slow.key(), &slow.variant, waiters_max)
+    }
+
+    fn find(&self, key: KeyRef<'_>, variant: &[u8]) -> Option<&Arc<Lead<M>>> {
+        self.0.find(key.hash(), |lead| {
+            *lead.key == *key.url() && *lead.variant == *variant
+        })
     }
 
     pub(crate) fn remove(&mut self, lead: &Arc<Lead<M>>) {
@@ -164,7 +184,7 @@ impl<M: Weigh> Slot<M> {
     pub(crate) fn alone(store: &Arc<Store<M>>, key: KeyRef<'_>) -> Self {
         Self {
             store: Arc::clone(store),
-            lead: Lead::new(key),
+            lead: Lead::new(key, b""),
             shared: false,
             asked: store.ledger().newest(),
         }
@@ -206,6 +226,18 @@ impl<M: Weigh> Slot<M> {
         object
     }
 
+    /// Lets the body of `old` answer other requests as well: a new object under new metadata, beside it.
+    pub fn add(self, old: &Arc<Object<M>>, meta: M) -> Arc<Object<M>> {
+        let object = self.store.add(old, meta);
+        self.end(Waited::Object(Arc::clone(&object)));
+        object
+    }
+
+    /// What is stored stays as it is, and is the answer.
+    pub fn keep(self, old: &Arc<Object<M>>) {
+        self.end(Waited::Object(Arc::clone(old)));
+    }
+
     /// What arrived isn't to be shared.
     pub fn release(self) {
         self.end(Waited::Released);
@@ -238,7 +270,7 @@ impl<M: Weigh> Drop for Slot<M> {
     }
 }
 
-/// Waits for the end of another's lead.
+/// Waits for the end of another's lead: what it found, as soon as that is known.
 #[must_use = "it waits when it is awaited"]
 pub struct Waiting<M> {
     lead: Arc<Lead<M>>,
@@ -250,9 +282,8 @@ impl<M> Waiting<M> {
         Self { lead, id }
     }
 
-    /// What the lead found, as soon as it is known.
-    pub async fn wait(self) -> Waited<M> {
-        self.await
+    pub(crate) fn lead(&self) -> &Arc<Lead<M>> {
+        &self.lead
     }
 }
 

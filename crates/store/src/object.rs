@@ -23,6 +23,11 @@ pub trait Weigh: Send + Sync + 'static {
         true
     }
 
+    /// Whether it is to be used rather than a newer variant that answers the same request.
+    fn preferred_to(&self, _newer: &Self) -> bool {
+        false
+    }
+
     /// Whether it holds only a part of a response. Parts have a limit of their own among the variants of a key.
     fn is_part(&self) -> bool {
         false

@@ -51,7 +51,8 @@ impl<M: Weigh> Store<M> {
         })
     }
 
-    /// The newest variant of `key` that `matches`; counts as a use of it. It may still be arriving.
+    /// The variant of `key` that `matches`; counts as a use of it. It may still be arriving. Of several it is the newest,
+    /// unless an older one is preferred ([`Weigh::preferred_to`]).
     ///
     /// `matches` is called under the lock of a shard: it only compares.
     pub fn find(
@@ -79,33 +80,72 @@ impl<M: Weigh> Store<M> {
         found
     }
 
-    /// After a miss: who leads, who joins. With `collapse`, one request at a time leads, and `matches` is asked again,
-    /// in one step with it, so that nobody leads who could have joined. Without, the request always leads, alone.
+    /// All variants of `key` that `matches`, the newest first. Not as uses of them.
+    pub fn variants(
+        &self,
+        key: KeyRef<'_>,
+        matches: impl FnMut(&M) -> bool,
+    ) -> Vec<Arc<Object<M>>> {
+        let mut found = self.index.variants(key, matches);
+        found.retain(|object| self.stands(object));
+        found
+    }
+
+    /// After a miss: who leads, who joins. Of those who `collapse` under the same name of a variant (empty where it isn't
+    /// known yet), one at a time leads, and `matches` is asked again, in one step with it, so that nobody leads who could
+    /// have joined. With `None` the request always leads, alone.
     pub fn begin(
         self: &Arc<Self>,
         key: KeyRef<'_>,
-        collapse: bool,
+        collapse: Option<&[u8]>,
         mut matches: impl FnMut(&M) -> bool,
     ) -> Begin<M> {
-        if !collapse {
+        let Some(variant) = collapse else {
             return Begin::Lead(self.lead(key));
-        }
+        };
+        let most = self.options.waiters_max;
         loop {
-            let most = self.options.waiters_max;
-            return match self.index.find_or_lead(key, &mut matches, most) {
-                Entrance::Found(object) if !self.stands(&object) => continue,
-                Entrance::Found(object) => Begin::Found(object),
-                Entrance::Lead(lead) => Begin::Lead(Slot::shared(self, lead)),
-                Entrance::Wait(lead, id) => {
-                    count(&self.counters.waits);
-                    Begin::Join(Waiting::new(lead, id))
-                }
-                Entrance::Alone => {
-                    count(&self.counters.waits_refused);
-                    Begin::Lead(Slot::alone(self, key))
-                }
-            };
+            let entrance = self.index.find_or_lead(key, variant, &mut matches, most);
+            if let Some(begin) = self.enter(key, entrance) {
+                return begin;
+            }
         }
+    }
+
+    /// For a request that has waited long enough: it leads, or joins who has overtaken before it. The slow one goes on;
+    /// who still waits for it isn't disturbed.
+    pub fn overtake(
+        self: &Arc<Self>,
+        waiting: Waiting<M>,
+        mut matches: impl FnMut(&M) -> bool,
+    ) -> Begin<M> {
+        let most = self.options.waiters_max;
+        let slow = Arc::clone(waiting.lead());
+        drop(waiting);
+        count(&self.counters.overtaken);
+        loop {
+            let entrance = self.index.find_or_overtake(&slow, &mut matches, most);
+            if let Some(begin) = self.enter(slow.key(), entrance) {
+                return begin;
+            }
+        }
+    }
+
+    /// `None`: what was found doesn't stand, and has left the index.
+    fn enter(self: &Arc<Self>, key: KeyRef<'_>, entrance: Entrance<M>) -> Option<Begin<M>> {
+        Some(match entrance {
+            Entrance::Found(object) if !self.stands(&object) => return None,
+            Entrance::Found(object) => Begin::Found(object),
+            Entrance::Lead(lead) => Begin::Lead(Slot::shared(self, lead)),
+            Entrance::Wait(lead, id) => {
+                count(&self.counters.waits);
+                Begin::Join(Waiting::new(lead, id))
+            }
+            Entrance::Alone => {
+                count(&self.counters.waits_refused);
+                Begin::Lead(Slot::alone(self, key))
+            }
+        })
     }
 
     /// The right to fill, alone.
@@ -127,6 +167,17 @@ impl<M: Weigh> Store<M> {
         drop(renewed);
         self.stands(&object);
         self.make_room();
+        object
+    }
+
+    /// A new object with the body of `old`, beside it among the variants of its key.
+    pub(crate) fn add(&self, old: &Arc<Object<M>>, meta: M) -> Arc<Object<M>> {
+        let object = old.renewed(meta, old.judged());
+        if object.is_complete() {
+            self.link(KeyRef::new(object.key()), &object);
+            self.stands(&object);
+            self.make_room();
+        }
         object
     }
 
@@ -171,6 +222,7 @@ impl<M: Weigh> Store<M> {
             readers_lost: counters.readers_lost.load(Relaxed),
             waits: counters.waits.load(Relaxed),
             waits_refused: counters.waits_refused.load(Relaxed),
+            overtaken: counters.overtaken.load(Relaxed),
             ..Usage::default()
         };
         self.index.add_usage(&mut usage);

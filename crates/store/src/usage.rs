@@ -37,6 +37,8 @@ pub struct Usage {
     pub waits: u64,
     /// Requests that were not let wait, as too many did.
     pub waits_refused: u64,
+    /// Requests that had waited long enough, and took the lead or joined who had taken it.
+    pub overtaken: u64,
 }
 
 /// The counters that aren't kept per shard. Written on misses and at the end of objects' lives, never by a hit.
@@ -53,6 +55,7 @@ pub(crate) struct Counters {
     pub(crate) readers_lost: AtomicU64,
     pub(crate) waits: AtomicU64,
     pub(crate) waits_refused: AtomicU64,
+    pub(crate) overtaken: AtomicU64,
 }
 
 impl Counters {

@@ -12,7 +12,7 @@ pub(super) const ROWS: &[Row] = &[
     row("forward_max_tries", &[], Kind::Number, ["N", "25"], since("3.1"), "cap on forwarding attempts", set!(forward_max_tries, natural)),
     row("nonhierarchical_direct", &[], Kind::OnOff, ["on/off", "on"], since("2.5"), "non-cacheable requests go direct", set!(nonhierarchical_direct, on_off)),
     row("prefer_direct", &[], Kind::OnOff, ["on/off", "off"], since("2.5"), "try direct first", set!(prefer_direct, on_off)),
-    row("cache_miss_revalidate", &[], Kind::OnOff, ["on/off", "on"], since("3.3"), "pass If-* on misses", checked(set!(cache_miss_revalidate, on_off), not_yet_unless(Area::Caching, &["on"]))),
+    row("cache_miss_revalidate", &[], Kind::OnOff, ["on/off", "on"], since("3.3"), "pass If-* on misses", set!(cache_miss_revalidate, on_off)),
     row("always_direct", &[], Kind::AccessList, ["allow/deny acl..", "none"], since("2.5"), "never use peers for these", rules!(always_direct)),
     row("never_direct", &[], Kind::AccessList, ["allow/deny acl..", "none"], since("2.5"), "always use peers for these", rules!(never_direct)),
 ];

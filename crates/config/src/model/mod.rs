@@ -375,6 +375,12 @@ pub struct Config {
     pub cache_set_cookie: bool,
     /// PURGE by tag, prefix or pattern reaches beyond the origin of its URL.
     pub purge_all_origins: bool,
+    /// Cache-Status tells the key.
+    pub cache_status_key: bool,
+    /// Replies carry X-Cache and X-Cache-Lookup.
+    pub x_cache_headers: bool,
+    /// Who waits for another's fetch waits no longer than this before one of them asks, too.
+    pub collapsed_forwarding_timeout: Duration,
     /// Tell programs which rule refused.
     pub deny_reason: bool,
 

@@ -120,7 +120,7 @@ fn what_is_not_yet_done_is_said_once_per_name() {
 #[test]
 fn switching_off_what_is_not_there_needs_no_word() {
     assert!(messages("icp_port 0\nhtcp_port 0\nicap_enable off\nsnmp_access deny all").is_empty());
-    assert_eq!(messages("cache_miss_revalidate off").len(), 1);
+    assert_eq!(messages("allow_underscore off").len(), 1);
 }
 
 #[test]

@@ -15,10 +15,6 @@ pub(crate) fn maximum_single_addr_tries(draft: &mut Draft, line: &mut Line<'_>) 
 /// The opposite of `cache_miss_revalidate`.
 pub(crate) fn ignore_ims_on_miss(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     draft.config.cache_miss_revalidate = !line.on_off()?;
-    if !draft.config.cache_miss_revalidate {
-        let meaning = "Conditions of a client are passed on when there is a miss.";
-        draft.not_yet(line, "cache_miss_revalidate", meaning);
-    }
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use crate::access;
 use crate::context::Context;
 use crate::flow::{Head, Received, Response};
 use crate::helpers::{Helpers, Kind, UrlHelper, UrlHelperLines};
+use crate::record::Record;
 use crate::reply;
 
 /// What follows the Location in a question: the request's URL, and its group as a URL rewriter has named it.
@@ -41,9 +42,14 @@ impl LocationRewriter {
 }
 
 /// Lets the helper, if there is one, rewrite the reply's Location.
-pub(crate) async fn location(cx: &Context, received: &Received<'_>, response: &mut Response<'_>) {
+pub(crate) async fn location(
+    cx: &Context,
+    received: &Received<'_>,
+    response: &mut Response<'_>,
+    record: &Record,
+) {
     if let Some(rewriter) = &cx.plan.location_rewriter {
-        Box::pin(rewrite(cx, rewriter, received, response)).await;
+        Box::pin(rewrite(cx, rewriter, received, response, record)).await;
     }
 }
 
@@ -52,11 +58,12 @@ async fn rewrite(
     rewriter: &LocationRewriter,
     received: &Received<'_>,
     response: &mut Response<'_>,
+    record: &Record,
 ) {
     if let Head::Stored(object) = &response.head
         && matches!(object.meta.status, 201 | 300..=399)
     {
-        response.head = Head::Built(reply::stored_head(cx, object));
+        response.head = Head::Built(reply::stored_head(cx, object, record));
     }
     let Head::Built(head) = &mut response.head else {
         return; // no status that has a Location

@@ -13,7 +13,7 @@ use crate::cache::stored;
 use crate::context::Context;
 use crate::flow::{Content, Head, Object, Received, Response};
 use crate::record::{Record, ResultTag};
-use crate::reply::sign;
+use crate::reply::{sign, stored_head};
 
 /// Answers with a response that the cache holds.
 pub(crate) fn answer<'c>(
@@ -22,14 +22,39 @@ pub(crate) fn answer<'c>(
     object: Arc<Object>,
     record: &mut Record,
 ) -> Response<'c> {
-    let fields = &received.head.fields;
-    if asks_conditions(fields) {
+    if asks_conditions(&received.head.fields) {
         return conditional(cx, received, object, record, true);
     }
-    whole(object)
+    if record.cache.is_plain_hit() {
+        return whole(object);
+    }
+    Response {
+        head: Head::Built(stored_head(cx, &object, record)),
+        ..whole(object)
+    }
 }
 
-/// Answers with a response that has just been stored: as [`answer`], but not as a hit.
+/// Answers with what came of another's question whether `stale` still holds.
+pub(crate) fn validated<'c>(
+    cx: &Context,
+    received: &Received<'_>,
+    stale: &Arc<Object>,
+    object: Arc<Object>,
+    record: &mut Record,
+) -> Response<'c> {
+    if !record.cache.is_hit() {
+        record.tag(if Arc::ptr_eq(stale, &object) {
+            ResultTag::RefreshFailOld
+        } else if stale.meta.is_like(&object.meta) {
+            ResultTag::RefreshUnmodified
+        } else {
+            ResultTag::RefreshModified
+        });
+    }
+    answer(cx, received, object, record)
+}
+
+/// Answers with a response that has just been stored: as [`answer`], but it is as old as it came.
 pub(crate) fn fresh<'c>(
     cx: &Context,
     received: &Received<'_>,
@@ -40,12 +65,7 @@ pub(crate) fn fresh<'c>(
         return conditional(cx, received, object, record, false);
     }
     let mut head = stored::build(cx, &object, false);
-    sign(
-        cx,
-        &mut head,
-        object.meta.version,
-        &cx.plan.lines.cache_status_miss,
-    );
+    sign(cx, &mut head, object.meta.version, record, Some(&object));
     Response {
         head: Head::Built(head),
         ..whole(object)
@@ -75,69 +95,65 @@ fn conditional<'c>(
     received: &Received<'_>,
     object: Arc<Object>,
     record: &mut Record,
-    hit: bool,
+    aged: bool,
 ) -> Response<'c> {
     let (method, request) = (&received.head.method, &received.head.fields);
-    let mut head = stored::build(cx, &object, hit);
-    let lines = &cx.plan.lines;
-    let cache_status = if hit {
-        &lines.cache_status_hit
-    } else {
-        &lines.cache_status_miss
-    };
+    let mut head = stored::build(cx, &object, aged);
     let precondition = precondition::evaluate(method, request, head.status, &head.fields);
     let part = object.length().map_or(RangeAnswer::Whole, |length| {
         range::evaluate(method, request, head.status, &head.fields, length)
     });
-    sign(cx, &mut head, object.meta.version, cache_status);
-    match (precondition, part) {
+    let range = match (precondition, part) {
         (Precondition::NotModified(by), _) => {
-            if hit && record.outcome.tag == ResultTag::MemHit {
+            if record.outcome.tag == ResultTag::MemHit {
                 record.tag(match by {
                     By::Tag => ResultTag::InmHit,
                     By::Date => ResultTag::ImsHit,
                 });
             }
             not_modified(&mut head);
-            bodyless(head)
+            None
         }
         (Precondition::Failed, _) => {
             restate(&mut head, 412);
-            bodyless(head)
+            None
         }
-        (Precondition::Holds, RangeAnswer::Whole) => Response {
-            head: Head::Built(head),
-            ..whole(object)
-        },
+        (Precondition::Holds, RangeAnswer::Whole) => {
+            sign(cx, &mut head, object.meta.version, record, Some(&object));
+            return Response {
+                head: Head::Built(head),
+                ..whole(object)
+            };
+        }
         (Precondition::Holds, RangeAnswer::Part { first, last }) => {
-            partial(head, &object, first, last)
+            restate(&mut head, 206);
+            let complete = object.length();
+            push_content_range(
+                &mut head,
+                ContentRange::Part {
+                    first,
+                    last,
+                    complete,
+                },
+            );
+            Some((first, last))
         }
         (Precondition::Holds, RangeAnswer::Unsatisfiable) => {
             restate(&mut head, 416);
             let complete = object.length().unwrap_or(0);
             push_content_range(&mut head, ContentRange::Unsatisfied { complete });
-            bodyless(head)
+            None
         }
+    };
+    sign(cx, &mut head, object.meta.version, record, Some(&object));
+    match range {
+        Some((first, last)) => partial(head, &object, first, last),
+        None => bodyless(head),
     }
 }
 
-/// 206 with one range (RFC 9110 §15.3.7.1); both ends included.
-fn partial<'c>(
-    mut head: Box<ResponseHead>,
-    object: &Object,
-    first: u64,
-    last: u64,
-) -> Response<'c> {
-    restate(&mut head, 206);
-    let complete = object.length();
-    push_content_range(
-        &mut head,
-        ContentRange::Part {
-            first,
-            last,
-            complete,
-        },
-    );
+/// One range (RFC 9110 §15.3.7.1); both ends included.
+fn partial<'c>(head: Box<ResponseHead>, object: &Object, first: u64, last: u64) -> Response<'c> {
     let mut reader = object.reader();
     reader.seek(first);
     reader.stop_at(last.saturating_add(1));

@@ -10,26 +10,30 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use http::Method;
+use rules::caching::storable::Storable;
 use rules::caching::validate::{agrees, confirms};
+use rules::{List, ReplyFacts};
 use stats::Counter;
-use store::{Filler, Keep, KeyRef, Slot};
+use store::{Filler, Keep, KeyRef};
 use wire::field::FieldId;
-use wire::http1::{ProxyAuth, ResponseHead, kept_coding};
+use wire::http1::{Framing, ProxyAuth, ResponseHead, kept_coding};
 
+use crate::access;
 use crate::cache::stored::{self, StoredResponse, exchange};
 use crate::cache::{self, answer, may_serve_stale, part, pass, tags};
 use crate::context::Context;
 use crate::fetch::{OriginBody, Piece};
-use crate::flow::{Head, Object, Received, Response};
+use crate::flow::{Head, Object, Received, Response, Slot};
 use crate::record::{Record, ResultTag};
-use crate::reply::{clean, stored_head};
+use crate::reply::{Detail, clean, stored_head};
 
 /// Stores the response if it may be stored, and answers with it either way.
 pub(crate) fn store<'c>(
     cx: &Rc<Context>,
     received: &Received<'_>,
     stale: Option<&Arc<Object>>,
-    slot: Option<Slot<StoredResponse>>,
+    slot: Option<Slot>,
     mut head: Box<ResponseHead>,
     body: Box<OriginBody<'c>>,
     record: &mut Record,
@@ -39,10 +43,13 @@ pub(crate) fn store<'c>(
         let confirmed = head.status == 304 && confirms(&head.fields, &stored.fields);
         cx.heads.give(stored);
         if confirmed {
-            return update(cx, received, old, &mut head, body, record);
+            return update(cx, received, old, slot, (&mut head, body), record);
         }
         let failed = head.status >= 500;
         if failed && may_serve_stale(cx, old) {
+            if let Some(slot) = slot {
+                slot.keep(old);
+            }
             record.tag(ResultTag::RefreshFailOld);
             return answer(cx, received, Arc::clone(old), record);
         }
@@ -52,40 +59,38 @@ pub(crate) fn store<'c>(
             ResultTag::RefreshModified
         });
     }
-    if received.head.method == http::Method::HEAD {
+    if received.head.method == Method::HEAD {
         check_by_head(cx, received, &mut head);
-        return release(cx, received, slot, head, body);
+        return release(cx, received, slot, head, body, record);
     }
-    if head.status == 304 || body.proxy_only || kept_coding(&head.fields).is_some() {
-        return release(cx, received, slot, head, body);
+    if let Some(why) = kept(&head, &body) {
+        record.cache.because(Detail::Kept(why));
+        return release(cx, received, slot, head, body, record);
     }
     cache::invalidate_for(cx, received, &head);
     if head.status == 206 {
-        return part::store(cx, received, slot, head, body);
+        return part::store(cx, received, slot, head, body, record);
     }
     let version = head.version;
     clean(cx, &mut head, ProxyAuth::Drop);
-    let judged = cx
-        .plan
-        .rules
-        .caching
-        .storable(&exchange(cx, received, &head));
-    let Ok(storable) = judged else {
+    let Some(storable) = storable(cx, received, &head, record) else {
         if let Some(old) = stale {
             cx.store.remove_object(old);
         }
-        return release(cx, received, slot, head, body);
+        return release(cx, received, slot, head, body, record);
     };
-    let tags = tags::of(cx, received, &head);
-    let Some(tags) = tags.filter(|_| !is_too_large(cx, body.length())) else {
-        return release(cx, received, slot, head, body);
+    if is_too_large(cx, body.length()) {
+        record.cache.because(Detail::Kept("too-large"));
+        return release(cx, received, slot, head, body, record);
+    }
+    let Some(tags) = tags::of(cx, received, &head) else {
+        record.cache.because(Detail::Kept("too-many-tags"));
+        return release(cx, received, slot, head, body, record);
     };
-    let slot = match slot {
-        Some(slot) => slot,
-        None => match stale {
-            Some(old) => cache::may_fill(cx, received).since(old),
-            None => cache::may_fill(cx, received),
-        },
+    let slot = slot.unwrap_or_else(|| cache::may_fill(cx, received));
+    let slot = match stale {
+        Some(old) => slot.since(old),
+        None => slot,
     };
     if let Some(old) = stale {
         cx.store.remove_object(old);
@@ -97,16 +102,18 @@ pub(crate) fn store<'c>(
         (Some(length), Ok(mut body)) => {
             let object = slot.insert(meta, body.whole().unwrap_or_default());
             body.finish_whole(length);
+            note_stored(cx, Some(length as u64), record);
             let response = answer::fresh(cx, received, object, record);
-            let response = with_unstored(cx, response, &head);
+            let response = with_unstored(cx, response, &head, record);
             cx.heads.give(head);
             response
         }
         (None, Ok(body)) => {
             cx.cells.count(Counter::Fills);
             let (object, filler) = slot.publish(meta, length, Keep::Store);
+            note_stored(cx, length, record);
             let response = answer::fresh(cx, received, object, record);
-            let response = with_unstored(cx, response, &head);
+            let response = with_unstored(cx, response, &head, record);
             tokio::task::spawn_local(fill(Rc::clone(cx), body, filler));
             cx.heads.give(head);
             response
@@ -114,7 +121,7 @@ pub(crate) fn store<'c>(
         // The client's content is still on its way: the response is tied to it.
         (_, Err(body)) => {
             slot.release();
-            pass(cx, received, head, body)
+            pass(cx, received, head, body, record)
         }
     }
 }
@@ -124,6 +131,7 @@ fn with_unstored<'c>(
     cx: &Context,
     mut response: Response<'c>,
     from: &ResponseHead,
+    record: &Record,
 ) -> Response<'c> {
     let unstored = from.fields.iter();
     let mut unstored = unstored
@@ -133,7 +141,7 @@ fn with_unstored<'c>(
         return response;
     }
     if let Head::Stored(object) = &response.head {
-        response.head = Head::Built(stored_head(cx, object));
+        response.head = Head::Built(stored_head(cx, object, record));
     }
     if let Head::Built(head) = &mut response.head {
         let aged = head.fields.has(FieldId::Age);
@@ -142,6 +150,62 @@ fn with_unstored<'c>(
         }
     }
     response
+}
+
+/// Why a response is not looked at any further, if it isn't.
+fn kept(head: &ResponseHead, body: &OriginBody<'_>) -> Option<&'static str> {
+    if head.status == 304 {
+        Some("not-modified")
+    } else if body.proxy_only {
+        Some("proxy-only")
+    } else if kept_coding(&head.fields).is_some() {
+        Some("transfer-coding")
+    } else {
+        None
+    }
+}
+
+/// May it be stored, and for how long? If not, `record` is told why.
+pub(super) fn storable(
+    cx: &Context,
+    received: &Received<'_>,
+    head: &ResponseHead,
+    record: &mut Record,
+) -> Option<Storable> {
+    let allowed = match cx.plan.rules.list(List::StoreMiss).always() {
+        Some(always) => always,
+        None => {
+            let reply = ReplyFacts {
+                status: head.status,
+                fields: &head.fields,
+            };
+            access::allows_reply(cx, List::StoreMiss, received, reply, record)
+        }
+    };
+    if !allowed {
+        record.cache.because(Detail::Kept("store_miss"));
+        return None;
+    }
+    // Who asks without that content would get what it brought about.
+    let has_content = !matches!(received.framing, Framing::None | Framing::Length(0));
+    if has_content && received.head.method == Method::GET {
+        record.cache.because(Detail::Kept("request-content"));
+        return None;
+    }
+    let caching = &cx.plan.rules.caching;
+    let judged = caching.storable(&exchange(cx, received, head));
+    judged
+        .map_err(|why| record.cache.because(Detail::NotStored(why)))
+        .ok()
+}
+
+/// It is stored, or will be as far as can be told: by its length it may be.
+fn note_stored(cx: &Context, length: Option<u64>, record: &mut Record) {
+    if length.is_none_or(|length| length <= cx.store.options().object_bytes_max) {
+        record.cache.stored();
+    } else {
+        record.cache.because(Detail::Kept("too-large"));
+    }
 }
 
 /// Neither to be stored, nor small enough to be held for those who read along: each fetches for
@@ -154,14 +218,15 @@ fn is_too_large(cx: &Context, length: Option<u64>) -> bool {
 pub(super) fn release<'c>(
     cx: &Rc<Context>,
     received: &Received<'_>,
-    slot: Option<Slot<StoredResponse>>,
+    slot: Option<Slot>,
     head: Box<ResponseHead>,
     body: Box<OriginBody<'c>>,
+    record: &mut Record,
 ) -> Response<'c> {
     if let Some(slot) = slot {
         slot.release();
     }
-    pass(cx, received, head, body)
+    pass(cx, received, head, body, record)
 }
 
 /// A response to HEAD tells of what is stored for GET (RFC 9111 §4.3.5): whether it still holds, and
@@ -191,17 +256,40 @@ fn update<'c>(
     cx: &Rc<Context>,
     received: &Received<'_>,
     old: &Arc<Object>,
-    head: &mut ResponseHead,
-    mut body: Box<OriginBody<'c>>,
+    slot: Option<Slot>,
+    (head, mut body): (&mut ResponseHead, Box<OriginBody<'c>>),
     record: &mut Record,
 ) -> Response<'c> {
     body.finish_whole(0);
     clean(cx, head, ProxyAuth::Drop);
     record.tag(ResultTag::RefreshUnmodified);
+    record.cache.stored();
     let meta = old.meta.updated(cx, received, head);
-    let object = cx.store.update(old, meta);
+    let object = match slot {
+        Some(slot) => slot.update(old, meta),
+        None => cx.store.update(old, meta),
+    };
     let response = answer(cx, received, object, record);
-    with_unstored(cx, response, head)
+    with_unstored(cx, response, head, record)
+}
+
+/// RFC 9111 §4.3.3: a variant that the origin has picked for this request is the answer, and is kept for the like of it.
+pub(super) fn pick<'c>(
+    cx: &Rc<Context>,
+    received: &Received<'_>,
+    picked: &Arc<Object>,
+    slot: Slot,
+    (head, mut body): (&mut ResponseHead, Box<OriginBody<'c>>),
+    record: &mut Record,
+) -> Response<'c> {
+    body.finish_whole(0);
+    clean(cx, head, ProxyAuth::Drop);
+    record.tag(ResultTag::RefreshUnmodified);
+    record.cache.stored();
+    let meta = picked.meta.picked(cx, received, head);
+    let object = slot.add(picked, meta);
+    let response = answer(cx, received, object, record);
+    with_unstored(cx, response, head, record)
 }
 
 /// Fills a published response to its end. Goes on while clients read it; when the last one leaves,

@@ -4,24 +4,27 @@
 mod answer;
 mod background;
 mod fill;
+mod meet;
 mod part;
 mod purge;
 mod store_id;
 pub(crate) mod stored;
 mod tags;
+mod variants;
 
 use std::sync::Arc;
 
 use http::Method;
-use rules::List;
 use rules::caching::freshness::Traits;
 use rules::caching::invalidate;
-use rules::caching::precondition::has_conditions;
 use rules::caching::reuse::{Reuse, Wishes, has_wishes};
 use rules::caching::tags::invalidated_groups;
-use rules::caching::validate::{confirms, make_conditional};
+use rules::caching::validate::{
+    confirms, make_conditional, make_conditional_on_any, make_unconditional,
+};
+use rules::{List, ReplyFacts};
 use stats::Counter;
-use store::{KeyRef, Slot, Waited, Waiting};
+use store::KeyRef;
 use wire::field::{FieldId, Fields};
 use wire::http1::{ResponseHead, kept_coding};
 use wire::target::Scheme;
@@ -30,61 +33,72 @@ use wire::value::range::{self, ByteRange};
 use crate::access;
 use crate::context::Context;
 use crate::fetch::OriginBody;
-use crate::flow::{Content, Head, Lookup, Object, Received, Response, Start};
-use crate::record::{Marks, Record, ResultTag};
-use crate::reply::{clean, sign};
-use stored::StoredResponse;
+use crate::flow::{Content, Head, Lookup, Object, Received, Response, Slot};
+use crate::record::{Record, ResultTag};
+use crate::reply::{Detail, Forward, clean, sign};
 
-pub(crate) use answer::answer;
+pub(crate) use answer::{answer, validated};
 pub(crate) use background::validate as validate_in_background;
 pub(crate) use fill::store;
+pub(crate) use meet::{Met, begin_validation, meet};
 pub(crate) use part::{Hole, Parts, answer_from_parts, fill_hole};
 pub(crate) use purge::purge;
 pub(crate) use store_id::{StoreId, learn_store_id};
+pub(crate) use variants::{other_variants, pick_variant};
 
-/// Looks a request up. Sets the log's tag to what it found.
+/// Looks a request up. Sets the log's tag to what it found, and what Cache-Status says.
 pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record) -> Lookup {
     let head = received.head;
     record.tag(ResultTag::Miss);
-    if !may_look_up(received) || !access::allows(cx, List::Cache, received) {
+    if let Some(why) = keeps_out(cx, received) {
+        record.cache.forwarded(why);
         cx.cells.count(Counter::Passes);
         return Lookup::Pass;
     }
     let fields = effective_fields(received);
     let key = KeyRef::new(received.key());
-    let mut in_parts = false;
+    let (mut in_parts, mut varies) = (false, false);
     let found = cx.store.find(key, |meta| {
+        let answers = meta.answers(&head.fields);
         in_parts |= meta.part.is_some();
-        meta.answers(&head.fields)
+        varies |= !answers && meta.part.is_none();
+        answers
     });
     let Some(object) = found else {
         let parts = in_parts.then(|| part::gather(cx, received)).flatten();
         if let Some(parts) = parts
             && (parts.hole().is_none() || !only_if_cached(fields))
         {
+            record.cache.forwarded(Forward::Partial);
             return Lookup::Parts(Box::new(parts));
         }
         return if only_if_cached(fields) {
             Lookup::Unsatisfiable
         } else {
-            start(cx, received, key)
+            record.cache.forwarded(match varies {
+                true => Forward::VaryMiss,
+                false => Forward::UriMiss,
+            });
+            start(cx, received, varies)
         };
     };
+    if !may_send_hit(cx, received, &object, record) {
+        record.cache.forwarded(Forward::Bypass);
+        record.cache.because(Detail::Kept("send_hit"));
+        return lead(cx, key);
+    }
+    let freshness = &object.meta.freshness;
     let now = received.now.unix_secs();
-    match cx
-        .plan
-        .rules
-        .caching
-        .reuse(&object.meta.freshness, fields, now)
-    {
+    match cx.plan.rules.caching.reuse(freshness, fields, now) {
         Reuse::Fresh | Reuse::Stale => {
-            record.tag(if object.meta.freshness.traits.has(Traits::NEGATIVE) {
+            record.tag(if freshness.traits.has(Traits::NEGATIVE) {
                 ResultTag::NegativeHit
             } else if cx.plan.config.offline_mode {
                 ResultTag::OfflineHit
             } else {
                 ResultTag::MemHit
             });
+            record.cache.hit();
             if !object.is_complete() {
                 cx.cells.count(Counter::Joins);
             }
@@ -92,15 +106,52 @@ pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record)
         }
         Reuse::StaleWhileRevalidate => {
             record.tag(ResultTag::MemHit);
+            record.cache.hit();
             Lookup::StaleWhileRevalidate(object)
         }
         Reuse::Validate(_) | Reuse::Reload if only_if_cached(fields) => Lookup::Unsatisfiable,
-        Reuse::Validate(_) => Lookup::Stale(object),
-        Reuse::Reload => {
-            record.tag(ResultTag::ClientRefreshMiss);
-            lead(cx, key)
+        asks => {
+            record.cache.forwarded(match freshness.is_fresh(now) {
+                true => Forward::Request,
+                false => Forward::Stale,
+            });
+            if asks == Reuse::Reload {
+                record.tag(ResultTag::ClientRefreshMiss);
+                return lead(cx, key);
+            }
+            Lookup::Stale(object)
         }
     }
+}
+
+/// Why the cache has no part in a request, if it has none.
+fn keeps_out(cx: &Context, received: &Received<'_>) -> Option<Forward> {
+    let method = &received.head.method;
+    if method != Method::GET && method != Method::HEAD {
+        return Some(Forward::Method);
+    }
+    let allowed = may_look_up(received) && access::allows(cx, List::Cache, received);
+    (!allowed).then_some(Forward::Bypass)
+}
+
+/// `send_hit`
+fn may_send_hit(cx: &Context, received: &Received<'_>, object: &Object, record: &Record) -> bool {
+    if let Some(always) = cx.plan.rules.list(List::SendHit).always() {
+        return always;
+    }
+    let mut head = stored::build(cx, object, false);
+    if let Some(length) = object.length() {
+        let length = length.to_string();
+        head.fields
+            .push_id(FieldId::ContentLength, length.as_bytes());
+    }
+    let reply = ReplyFacts {
+        status: head.status,
+        fields: &head.fields,
+    };
+    let allowed = access::allows_reply(cx, List::SendHit, received, reply, record);
+    cx.heads.give(head);
+    allowed
 }
 
 /// What the client says to caches, unless the port says to ignore it (`ignore-cc`).
@@ -120,34 +171,25 @@ fn only_if_cached(fields: &Fields) -> bool {
     has_wishes(fields) && Wishes::of(fields).only_if_cached()
 }
 
-/// GET and HEAD of http URLs are looked up.
+/// Is it one that is looked up? GET and HEAD are.
 fn may_look_up(received: &Received<'_>) -> bool {
-    let method = &received.head.method;
-    let scheme = received.target.scheme();
-    (method == Method::GET || method == Method::HEAD)
-        && matches!(scheme, Scheme::Http | Scheme::Https | Scheme::Ftp)
-        && !received.head.fields.has(FieldId::Upgrade)
+    matches!(
+        received.target.scheme(),
+        Scheme::Http | Scheme::Https | Scheme::Ftp
+    ) && !received.head.fields.has(FieldId::Upgrade)
 }
 
-/// Nothing stored: who may fill?
-fn start(cx: &Context, received: &Received<'_>, key: KeyRef<'_>) -> Lookup {
+/// Nothing stored answers: who may fill? Requests for a key of which variants are stored meet those of their own variant.
+fn start(cx: &Context, received: &Received<'_>, varies: bool) -> Lookup {
     let fields = &received.head.fields;
     if received.head.method == Method::HEAD {
         return Lookup::Pass; // the response has no content
     }
     if fields.has(FieldId::Range) && !fetches_whole(cx, received) {
-        return lead(cx, key);
+        return lead(cx, KeyRef::new(received.key()));
     }
-    // A request that was here before would wait for itself.
-    let collapse = cx.plan.collapses(&received.connection.port)
-        && !cx.is_loop(received)
-        && !has_conditions(fields)
-        && !fields.has(FieldId::Authorization)
-        && access::allows(cx, List::CollapsedForwarding, received);
-    Lookup::Start(
-        cx.store
-            .begin(key, collapse, |meta| meta.may_be_joined(fields)),
-    )
+    let variant = varies.then(|| variants::name(cx, received));
+    Lookup::Start(meet::begin(cx, received, &variant.unwrap_or_default()))
 }
 
 /// Is all of it to be fetched although a part is asked for (`range_offset_limit`)? As Squid we go by how far into the
@@ -170,52 +212,12 @@ pub(crate) fn fetches_whole(cx: &Context, received: &Received<'_>) -> bool {
 
 /// The right to fill, whatever is stored.
 fn lead(cx: &Context, key: KeyRef<'_>) -> Lookup {
-    Lookup::Start(cx.store.begin(key, false, |_| false))
+    Lookup::Start(cx.store.begin(key, None, |_| false))
 }
 
 /// The right to fill, for a request that may turn out to bring what can be stored.
-pub(crate) fn may_fill(cx: &Context, received: &Received<'_>) -> Slot<StoredResponse> {
+pub(crate) fn may_fill(cx: &Context, received: &Received<'_>) -> Slot {
     cx.store.lead(KeyRef::new(received.key()))
-}
-
-/// What came of waiting for another's fetch.
-#[derive(Debug)]
-pub(crate) enum Joined {
-    /// Its response, which is arriving.
-    Object(Arc<Object>),
-    /// It failed: somebody else is to try.
-    Again(Start),
-    /// Its response is not for others: this request goes on by itself.
-    Alone,
-}
-
-/// Waits for another's fetch.
-pub(crate) async fn join(
-    cx: &Context,
-    received: &Received<'_>,
-    waiting: Waiting<StoredResponse>,
-    record: &mut Record,
-) -> Joined {
-    cx.cells.count(Counter::Collapsed);
-    match waiting.wait().await {
-        // Somebody has purged what it had asked for: one of those that waited asks again.
-        Waited::Object(object) if !cx.store.stands(&object) => again(cx, received),
-        Waited::Object(object) if object.meta.answers(&received.head.fields) => {
-            record.mark(Marks::COLLAPSED);
-            Joined::Object(object)
-        }
-        Waited::Object(_) | Waited::Released => {
-            cx.cells.count(Counter::CollapsedAlone);
-            Joined::Alone
-        }
-        Waited::Failed => again(cx, received),
-    }
-}
-
-fn again(cx: &Context, received: &Received<'_>) -> Joined {
-    let (key, fields) = (KeyRef::new(received.key()), &received.head.fields);
-    let start = cx.store.begin(key, true, |meta| meta.may_be_joined(fields));
-    Joined::Again(start)
 }
 
 /// What is asked of the origin in place of the client's own conditions and ranges.
@@ -225,8 +227,12 @@ pub(crate) enum Conditions {
     Holds(Arc<Object>),
     /// What is missing, if it belongs to what is stored (RFC 9110 §13.1.5).
     Missing { hole: Hole, validator: Box<[u8]> },
+    /// Which of these variants is the answer?
+    Which(Vec<Arc<Object>>),
     /// All, though the client asks for a part (`range_offset_limit`).
     Whole,
+    /// All, though the client has a copy (`cache_miss_revalidate off`).
+    Anew,
 }
 
 impl Conditions {
@@ -238,15 +244,21 @@ impl Conditions {
                 make_conditional(fields, &stored.fields);
                 cx.heads.give(stored);
             }
+            Self::Which(objects) => {
+                let tags = objects.iter().filter_map(|object| object.meta.etag());
+                make_conditional_on_any(fields, tags);
+            }
             Self::Missing { hole, validator } => {
-                make_conditional(fields, &Fields::new());
+                make_unconditional(fields);
                 let mut value = Vec::new();
                 range::write(&[hole.asked()], &mut value);
                 fields.push_id(FieldId::Range, &value);
                 fields.push_id(FieldId::IfRange, validator);
             }
-            Self::Whole => {
-                make_conditional(fields, &Fields::new());
+            Self::Whole => make_unconditional(fields),
+            Self::Anew => {
+                fields.remove(FieldId::IfNoneMatch);
+                fields.remove(FieldId::IfModifiedSince);
             }
         }
     }
@@ -283,6 +295,7 @@ pub(crate) fn pass<'c>(
     received: &Received<'_>,
     mut head: Box<ResponseHead>,
     mut body: Box<OriginBody<'c>>,
+    record: &mut Record,
 ) -> Response<'c> {
     invalidate_for(cx, received, &head);
     if body.whole().is_some_and(<[u8]>::is_empty) {
@@ -295,7 +308,7 @@ pub(crate) fn pass<'c>(
         head.fields.push_id(FieldId::TransferEncoding, &coding);
     }
     let length = frame(received, &mut head, &body);
-    sign(cx, &mut head, version, &cx.plan.lines.cache_status_miss);
+    sign(cx, &mut head, version, record, None);
     Response {
         head: Head::Built(head),
         length,

@@ -12,18 +12,18 @@ use rules::caching::reuse::Reuse;
 use rules::caching::storable::Storable;
 use smallvec::{SmallVec, smallvec};
 use stats::Counter;
-use store::{Keep, KeyRef, Reader, Slot};
+use store::{Keep, KeyRef, Reader};
 use wire::field::{FieldId, Fields};
 use wire::http1::{Framing, ProxyAuth, ResponseHead, reason_phrase};
 use wire::value::content_range::{self, ContentRange};
 use wire::value::range::ByteRange;
 
-use crate::cache::fill::{fill, release};
-use crate::cache::stored::{self, StoredResponse, exchange};
+use crate::cache::fill::{fill, release, storable};
+use crate::cache::stored::{self, StoredResponse};
 use crate::cache::{self, tags};
 use crate::context::Context;
 use crate::fetch::OriginBody;
-use crate::flow::{Content, Head, Object, Received, Response};
+use crate::flow::{Content, Head, Object, Received, Response, Slot};
 use crate::record::{Record, ResultTag};
 use crate::reply::{clean, sign};
 
@@ -200,6 +200,7 @@ pub(crate) fn fill_hole(
     hole: Hole,
     head: &mut ResponseHead,
     body: Box<OriginBody<'_>>,
+    record: &mut Record,
 ) -> bool {
     if head.status != 206 || body.proxy_only {
         return false;
@@ -212,7 +213,7 @@ pub(crate) fn fill_hole(
         return false;
     }
     let version = head.version;
-    let Some(storable) = judge(cx, received, head) else {
+    let Some(storable) = judge(cx, received, head, record) else {
         return false;
     };
     let Ok(body) = body.into_owned() else {
@@ -233,27 +234,29 @@ pub(crate) fn fill_hole(
 pub(crate) fn store<'c>(
     cx: &Rc<Context>,
     received: &Received<'_>,
-    slot: Option<Slot<StoredResponse>>,
+    slot: Option<Slot>,
     mut head: Box<ResponseHead>,
     body: Box<OriginBody<'c>>,
+    record: &mut Record,
 ) -> Response<'c> {
     let version = head.version;
     let asked = asked(&received.head.fields);
     let part = asked.and_then(|asked| Part::of(asked, &head.fields));
-    let storable = judge(cx, received, &mut head);
+    let storable = judge(cx, received, &mut head, record);
     let tags = tags::of(cx, received, &head);
     let (Some(part), Some(storable), Some(tags)) = (part, storable, tags) else {
-        return release(cx, received, slot, head, body);
+        return release(cx, received, slot, head, body, record);
     };
     let body = match body.into_owned() {
         Ok(body) => body,
-        Err(body) => return release(cx, received, slot, head, body),
+        Err(body) => return release(cx, received, slot, head, body, record),
     };
     let length = part.length();
     let meta = StoredResponse::of_part(cx, &head, version, storable, tags, part);
     let object = publish(cx, received, slot, meta, body);
     head.fields.remove(FieldId::ContentLength);
-    sign(cx, &mut head, version, &cx.plan.lines.cache_status_miss);
+    record.cache.stored();
+    sign(cx, &mut head, version, record, Some(&object));
     Response {
         head: Head::Built(head),
         content: Content::Stored {
@@ -267,17 +270,21 @@ pub(crate) fn store<'c>(
 }
 
 /// Cleans the head of a 206, and says when it may be used.
-fn judge(cx: &Context, received: &Received<'_>, head: &mut ResponseHead) -> Option<Storable> {
+fn judge(
+    cx: &Context,
+    received: &Received<'_>,
+    head: &mut ResponseHead,
+    record: &mut Record,
+) -> Option<Storable> {
     clean(cx, head, ProxyAuth::Drop);
-    let exchange = exchange(cx, received, head);
-    cx.plan.rules.caching.storable(&exchange).ok()
+    storable(cx, received, head, record)
 }
 
 /// Lets a part arrive in the background.
 fn publish(
     cx: &Rc<Context>,
     received: &Received<'_>,
-    slot: Option<Slot<StoredResponse>>,
+    slot: Option<Slot>,
     meta: StoredResponse,
     body: Box<OriginBody<'static>>,
 ) -> Arc<Object> {
@@ -309,14 +316,13 @@ pub(crate) fn answer_from_parts<'c>(
         content_range::write(range, &mut value);
         head.fields.push_id(FieldId::ContentRange, &value);
     }
-    let lines = &cx.plan.lines;
-    let cache_status = if parts.hit {
+    if parts.hit {
         record.tag(ResultTag::MemHit);
-        &lines.cache_status_hit
+        record.cache.hit();
     } else {
-        &lines.cache_status_miss
-    };
-    sign(cx, &mut head, newest.meta.version, cache_status);
+        record.cache.stored();
+    }
+    sign(cx, &mut head, newest.meta.version, record, Some(newest));
     let lengths = parts.steps.iter().map(|step| step.length());
     let readers = parts.readers.into_iter().zip(lengths);
     let readers: Option<Vec<_>> = readers

@@ -12,6 +12,7 @@ use rules::caching::vary::Vary;
 use store::{Tag, Weigh};
 use wire::field::{FieldId, Fields};
 use wire::http1::{Limits, ResponseHead, Version, parse_response, write_status_line};
+use wire::value::date;
 
 use crate::cache::tags;
 use crate::context::Context;
@@ -35,6 +36,8 @@ pub struct StoredResponse {
     pub(crate) vary: Vary,
     /// What it can be purged by, beside its URL.
     pub(crate) tags: Box<[Tag]>,
+    /// Its Date, in Unix seconds.
+    date: i64,
     /// The origin is being asked about it in the background.
     pub(crate) validating: AtomicBool,
     /// It holds only a part.
@@ -71,6 +74,7 @@ impl StoredResponse {
             bytes.extend_from_slice(b"\r\n");
         }
         let length = length.filter(|_| head.status != 204);
+        let date = head.fields.get(FieldId::Date);
         if let Some(length) = length {
             bytes.extend_from_slice(b"Content-Length: ");
             push_number(&mut bytes, length);
@@ -84,6 +88,7 @@ impl StoredResponse {
             freshness: storable.freshness,
             vary: storable.vary,
             tags,
+            date: date.and_then(date::parse).unwrap_or(i64::MIN),
             validating: AtomicBool::new(false),
             part: None,
             content_type,
@@ -137,6 +142,45 @@ impl StoredResponse {
     /// Seconds since the origin made it (RFC 9111 §4.2.3).
     pub(crate) fn age(&self, now: i64) -> u64 {
         u64::try_from(self.freshness.age_secs(now)).unwrap_or(0)
+    }
+
+    /// As [`StoredResponse::updated`], for the requests that are like this one in what the 304 says.
+    pub(crate) fn picked(&self, cx: &Context, received: &Received<'_>, by: &ResponseHead) -> Self {
+        let mut updated = self.updated(cx, received, by);
+        let mut head = cx.heads.take();
+        updated.parse(&mut head);
+        if let Some(vary) = Vary::of(&head.fields, &received.head.fields) {
+            updated.vary = vary;
+        }
+        cx.heads.give(head);
+        updated
+    }
+
+    /// Has it the same validators?
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let same = |name: &[u8]| self.field(name) == other.field(name);
+        same(b"etag") && same(b"last-modified")
+    }
+
+    /// Its entity tag.
+    pub(crate) fn etag(&self) -> Option<&[u8]> {
+        self.field(b"etag")
+    }
+
+    /// Its content coding.
+    pub(crate) fn coding(&self) -> Option<&[u8]> {
+        self.field(b"content-encoding")
+    }
+
+    /// The value of the first field of that name. Looks through the lines as they are stored.
+    fn field(&self, name: &[u8]) -> Option<&[u8]> {
+        let mut lines = self.head.split(|byte| *byte == b'\n');
+        lines.find_map(|line| {
+            let (found, value) = line.split_at_checked(name.len())?;
+            let value = value.strip_prefix(b": ")?;
+            let is_it = found.eq_ignore_ascii_case(name);
+            is_it.then(|| value.trim_ascii_end())
+        })
     }
 
     /// Its content type.
@@ -208,6 +252,11 @@ impl Weigh for StoredResponse {
                 (Some(part), Some(older)) => part.replaces(older),
                 (None, _) | (_, None) => true,
             }
+    }
+
+    /// The most recent by its Date (RFC 9111 §4.1).
+    fn preferred_to(&self, newer: &Self) -> bool {
+        self.date > newer.date
     }
 
     fn is_part(&self) -> bool {

@@ -147,7 +147,9 @@ fn write_head(
             buf.extend_from_slice(b"Age: ");
             push_number(buf, meta.age(to.unix_secs));
             buf.extend_from_slice(b"\r\n");
-            buf.extend_from_slice(cx.plan.lines.hit(meta.version));
+            let lines = &cx.plan.lines;
+            buf.extend_from_slice(lines.hit(meta.version));
+            lines.cache_status.write_hit(object, to.unix_secs, buf);
             meta.has_length
         }
         Head::Page {

@@ -1,6 +1,7 @@
 //! What goes out to the client: fields of ours, header rules, error pages, and the few replies that
 //! we make ourselves.
 
+mod cache_status;
 pub mod errors;
 mod page;
 
@@ -19,6 +20,8 @@ use crate::flow::{Content, Head, Object, Received, Response};
 use crate::format::Scene;
 use crate::record::{Record, ResultTag};
 
+pub use cache_status::CacheStatus;
+pub(crate) use cache_status::{Detail, Forward, StatusLines};
 pub(crate) use page::{ReadyFields, failure_response, ready_fields, refusal};
 
 /// Makes a hop's head fit to be passed on or stored: hop-by-hop fields go (RFC 9110 §7.6.1), Date
@@ -52,7 +55,7 @@ pub(crate) async fn prepare(
             }
             return Ok(());
         }
-        response.head = Head::Built(stored_head(cx, object));
+        response.head = Head::Built(stored_head(cx, object, record));
     }
     if limits {
         limit(cx, received, response, record)?;
@@ -127,15 +130,10 @@ fn limit(
     Ok(())
 }
 
-/// The head of a hit as fields, signed as a hit.
-pub(crate) fn stored_head(cx: &Context, object: &Object) -> Box<ResponseHead> {
+/// The head of a hit as fields, signed.
+pub(crate) fn stored_head(cx: &Context, object: &Object, record: &Record) -> Box<ResponseHead> {
     let mut head = stored::build(cx, object, true);
-    sign(
-        cx,
-        &mut head,
-        object.meta.version,
-        &cx.plan.lines.cache_status_hit,
-    );
+    sign(cx, &mut head, object.meta.version, record, Some(object));
     head
 }
 
@@ -160,13 +158,27 @@ fn rewrite(cx: &Context, received: &Received<'_>, head: &mut ResponseHead) {
         .apply(rules, &facts, &mut head.fields, expand);
 }
 
-/// Adds what tells of us and of the cache's part: Via (RFC 9110 §7.6.3), Cache-Status (RFC 9211).
-pub(crate) fn sign(cx: &Context, head: &mut ResponseHead, version: Version, cache_status: &[u8]) {
-    let via = cx.plan.lines.via(version);
+/// Adds what tells of us and of the cache's part: Via (RFC 9110 §7.6.3), Cache-Status (RFC 9211). `object` is what is
+/// stored of the response.
+pub(crate) fn sign(
+    cx: &Context,
+    head: &mut ResponseHead,
+    version: Version,
+    record: &Record,
+    object: Option<&Object>,
+) {
+    let lines = &cx.plan.lines;
+    let via = lines.via(version);
     if !via.is_empty() {
         head.fields.push_id(FieldId::Via, via);
     }
-    head.fields.push_id(FieldId::CacheStatus, cache_status);
+    let statuses = (head.status, record.talk.status);
+    let is_hit = record.outcome.tag.is_hit();
+    let object = (object, cx.unix_secs());
+    let fields = &mut head.fields;
+    lines
+        .cache_status
+        .add(&record.cache, statuses, object, is_hit, fields);
 }
 
 /// Replies that we make ourselves: TRACE and OPTIONS that end here (RFC 9110 §7.6.2).

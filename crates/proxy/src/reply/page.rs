@@ -146,6 +146,7 @@ fn write_fields(
     if !via.is_empty() {
         fields.push_id(FieldId::Via, via);
     }
+    lines.cache_status.add_to_page(fields);
 }
 
 /// A head with that status, and no fields yet.

@@ -1,6 +1,8 @@
 //! Until when a stored response is fresh, and how old it is (RFC 9111 §4.2). Worked out once, when it is stored or
 //! validated, so that a hit compares two numbers.
 
+use std::num::NonZeroU32;
+
 use wire::value::cache_control::CacheControl;
 use wire::value::date;
 use wire::{FieldId, Fields};
@@ -78,6 +80,8 @@ pub struct Freshness {
     pub stale_while_revalidate_until: i64,
     /// What bends its use.
     pub traits: Traits,
+    /// The `refresh_pattern` line that has guessed how long it is fresh, from 1 on.
+    pub guessed_by: Option<NonZeroU32>,
 }
 
 impl Freshness {
@@ -103,6 +107,13 @@ impl Freshness {
     #[inline]
     pub fn age_secs(&self, now: i64) -> i64 {
         now.saturating_sub(self.born).clamp(0, AGE_SECS_MAX)
+    }
+
+    /// Seconds that it is fresh yet, for Cache-Status (RFC 9211 §2.5); below 0 since it is stale. What must be validated
+    /// each time was never fresh.
+    #[inline]
+    pub fn ttl_secs(&self, now: i64) -> i64 {
+        self.fresh_until.max(self.born).saturating_sub(now)
     }
 
     /// May it be used although validating failed (RFC 9111 §4.2.4)?
@@ -166,6 +177,7 @@ impl Freshness {
                 .with(Traits::IGNORE_RELOAD, options.ignore_reload)
                 .with(Traits::RELOAD_INTO_IMS, options.reload_into_ims)
                 .with(Traits::NEGATIVE, lifetime.source == Source::Negative),
+            guessed_by: rule.number.filter(|_| lifetime.source == Source::Heuristic),
         }
     }
 }

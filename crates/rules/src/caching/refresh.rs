@@ -1,6 +1,8 @@
 //! `refresh_pattern`: how long a response is fresh when it doesn't say so itself (RFC 9111 §4.2.2), and the options
 //! that bend what it says. The first pattern that matches the URL applies.
 
+use std::num::NonZeroU32;
+
 use config::{Problem, RefreshOptions, RefreshPattern, Severity};
 
 use super::{CachingRules, secs};
@@ -11,6 +13,8 @@ use crate::acl::pattern::{BadPattern, PatternSet, Patterns};
 /// One rule. Times are in seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefreshRule {
+    /// Which `refresh_pattern` line it is, from 1 on; `None` for the one that is built in.
+    pub number: Option<NonZeroU32>,
     /// Fresh for this long when nothing else says.
     pub min_secs: i64,
     /// Share of (Date − Last-Modified), in percent.
@@ -31,6 +35,7 @@ impl Default for RefreshRule {
     /// What holds where no line matches: `. 0 20% 4320`.
     fn default() -> Self {
         Self {
+            number: None,
             min_secs: 0,
             percent: 20,
             max_secs: 4320 * 60,
@@ -43,8 +48,10 @@ impl Default for RefreshRule {
 }
 
 impl RefreshRule {
-    fn new(line: &RefreshPattern) -> Self {
+    fn new(number: usize, line: &RefreshPattern) -> Self {
+        let number = u32::try_from(number + 1).ok();
         Self {
+            number: number.and_then(NonZeroU32::new),
             min_secs: secs(line.min),
             percent: i64::from(line.percent),
             max_secs: secs(line.max),
@@ -102,10 +109,15 @@ impl RefreshPatterns {
             problems.extend(line.map(|line| refused(line, &ere::BadEre::TooBig)));
             PatternSet::default()
         });
-        let otherwise = lines.get(reached).map(RefreshRule::new);
+        let mut numbered = lines.iter().enumerate();
+        let mut rules = numbered
+            .by_ref()
+            .map(|(at, line)| RefreshRule::new(at, line));
+        let before = rules.by_ref().take(reached).collect();
+        let otherwise = rules.next();
         Self {
             patterns,
-            rules: lines.iter().take(reached).map(RefreshRule::new).collect(),
+            rules: before,
             otherwise: otherwise.unwrap_or_default(),
         }
     }

@@ -38,12 +38,31 @@ pub enum NotStorable {
     NotUnderstood,
     /// The status allows no guess at its lifetime, and the response states none (RFC 9111 §3).
     Status,
-    /// `Vary: *` (RFC 9111 §4.1).
-    VaryStar,
+    /// `Vary: *` (RFC 9111 §4.1), or by more fields than are compared.
+    Vary,
     /// A stream of parts that replace each other never ends.
     Mixed,
     /// Stale too soon, and there is nothing to validate it with.
     Useless,
+}
+
+impl NotStorable {
+    /// In a word, for Cache-Status.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Method => "method",
+            Self::RequestNoStore => "request-no-store",
+            Self::NoStore => "no-store",
+            Self::Private => "private",
+            Self::Authorization => "authorization",
+            Self::Incomplete => "incomplete",
+            Self::NotUnderstood => "must-understand",
+            Self::Status => "status",
+            Self::Vary => "vary",
+            Self::Mixed => "x-mixed-replace",
+            Self::Useless => "stale-at-once",
+        }
+    }
 }
 
 impl CachingRules {
@@ -88,7 +107,7 @@ impl CachingRules {
         if starts_with(kind, b"multipart/x-mixed-replace") {
             return Err(NotStorable::Mixed);
         }
-        let vary = Vary::of(exchange.reply, exchange.request).ok_or(NotStorable::VaryStar)?;
+        let vary = Vary::of(exchange.reply, exchange.request).ok_or(NotStorable::Vary)?;
         let freshness = Freshness::from_lifetime(self, rule, exchange, &said, lifetime);
         let validator =
             exchange.reply.has(FieldId::LastModified) || exchange.reply.has(FieldId::ETag);

@@ -3,9 +3,8 @@
 use wire::value::etag::ETag;
 use wire::{FieldId, Fields};
 
-/// Makes a request conditional on the stored response (RFC 9111 §4.3.1). The client's own conditions and ranges are
-/// taken out: they are answered from the validated response. Says whether there is anything to validate with.
-pub fn make_conditional(request: &mut Fields, stored: &Fields) -> bool {
+/// Takes the client's own conditions and ranges out: they are answered from the whole response.
+pub fn make_unconditional(request: &mut Fields) {
     const CLIENTS: [FieldId; 6] = [
         FieldId::IfMatch,
         FieldId::IfNoneMatch,
@@ -15,6 +14,12 @@ pub fn make_conditional(request: &mut Fields, stored: &Fields) -> bool {
         FieldId::Range,
     ];
     request.retain(|line| !CLIENTS.contains(&line.id));
+}
+
+/// Makes a request conditional on the stored response (RFC 9111 §4.3.1), in place of the client's own conditions. Says
+/// whether there is anything to validate with.
+pub fn make_conditional(request: &mut Fields, stored: &Fields) -> bool {
+    make_unconditional(request);
     let mut conditional = false;
     if let Some(etag) = stored.get(FieldId::ETag) {
         request.push_id(FieldId::IfNoneMatch, etag);
@@ -25,6 +30,55 @@ pub fn make_conditional(request: &mut Fields, stored: &Fields) -> bool {
         conditional = true;
     }
     conditional
+}
+
+/// Bytes of the tags that one request names at most.
+const TAGS_BYTES_MAX: usize = 4096;
+
+/// Asks which of several stored responses, by their entity tags, is the answer (RFC 9111 §4.3.1), the newest first. Their
+/// number is bounded by the bytes of their tags.
+pub fn make_conditional_on_any<'t>(request: &mut Fields, tags: impl Iterator<Item = &'t [u8]>) {
+    make_unconditional(request);
+    let mut list = Vec::new();
+    for tag in tags {
+        if list.len() + tag.len() + 2 > TAGS_BYTES_MAX {
+            break;
+        }
+        if !list.is_empty() {
+            list.extend_from_slice(b", ");
+        }
+        list.extend_from_slice(tag);
+    }
+    if !list.is_empty() {
+        request.push_id(FieldId::IfNoneMatch, &list);
+    }
+}
+
+/// May a stored response that other requests have selected be offered as an answer to this one? The origin is to pick it
+/// by its tag: that must be a strong one, as a weak tag may be that of several codings; and origins that give their
+/// codings one strong tag must not make us send a coding that the client doesn't accept.
+pub fn may_be_picked(tag: &[u8], coding: Option<&[u8]>, request: &Fields) -> bool {
+    let strong = ETag::parse(tag).is_some_and(|tag| !tag.weak);
+    let accepts = |coding: &[u8]| {
+        let mut accepted = request.list(FieldId::AcceptEncoding);
+        accepted.any(|element| {
+            let mut parts = element.split(|byte| *byte == b';');
+            let name = parts.next().unwrap_or_default().trim_ascii();
+            let refused = parts.any(|part| {
+                let part = part.trim_ascii();
+                matches!(part, [b'q' | b'Q', b'=', weight @ ..] if weight.iter().all(|byte| matches!(byte, b'0' | b'.')))
+            });
+            name.eq_ignore_ascii_case(coding) && !refused
+        })
+    };
+    strong && coding.is_none_or(|coding| accepts(coding.trim_ascii()))
+}
+
+/// Does a 304 pick the stored response with this tag (RFC 9111 §4.3.4)?
+pub fn picks(not_modified: &Fields, tag: &[u8]) -> bool {
+    let picked = not_modified.get(FieldId::ETag).and_then(ETag::parse);
+    let tag = ETag::parse(tag);
+    picked.is_some_and(|picked| tag.is_some_and(|tag| picked.strong_eq(&tag)))
 }
 
 /// Does a 304 speak of this stored response (RFC 9111 §4.3.4)? One with another validator doesn't, nor one with a strong
@@ -140,6 +194,45 @@ mod tests {
         ]);
         assert_eq!(request, expected);
         assert!(!make_conditional(&mut request, &Fields::new()));
+    }
+
+    #[test]
+    fn one_request_asks_about_several_tags() {
+        // RFC 9111 §4.3.1.
+        let mut request = fields(&[("If-None-Match", "\"mine\"")]);
+        let tags = [b"\"a\"".as_slice(), b"\"b\""];
+        make_conditional_on_any(&mut request, tags.into_iter());
+        assert_eq!(request, fields(&[("If-None-Match", "\"a\", \"b\"")]));
+        let large = format!("\"{}\"", "x".repeat(1000));
+        make_conditional_on_any(&mut request, std::iter::repeat_n(large.as_bytes(), 64));
+        let asked = request.get(FieldId::IfNoneMatch).unwrap();
+        assert_eq!(asked.len(), 4 * large.len() + 6, "a bound");
+    }
+
+    #[test]
+    fn variants_are_offered_by_strong_tags_and_in_codings_that_the_client_accepts() {
+        let check = |tag: &str, coding: Option<&str>, accepts: &str, expected| {
+            let request = fields(&[("Accept-Encoding", accepts)]);
+            let coding = coding.map(str::as_bytes);
+            let may = may_be_picked(tag.as_bytes(), coding, &request);
+            assert_eq!(may, expected, "{tag} {coding:?} {accepts}");
+        };
+        check("\"a\"", None, "", true);
+        check("W/\"a\"", None, "", false);
+        check("a", None, "", false);
+        check("\"a\"", Some("gzip"), "br, GZIP;q=0.5", true);
+        check("\"a\"", Some("gzip"), "br", false);
+        check("\"a\"", Some("gzip"), "gzip;q=0.0", false);
+        check("\"a\"", Some("gzip, br"), "gzip, br", false);
+    }
+
+    #[test]
+    fn a_304_picks_by_its_strong_tag() {
+        // RFC 9111 §4.3.4.
+        let picked = |etag: &str| picks(&fields(&[("ETag", etag)]), b"\"a\"");
+        assert!(picked("\"a\""));
+        assert!(!picked("W/\"a\"") && !picked("\"b\""));
+        assert!(!picks(&Fields::new(), b"\"a\""));
     }
 
     #[test]

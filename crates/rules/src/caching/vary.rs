@@ -8,6 +8,9 @@ use wire::{FieldId, Fields};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Vary(Option<Box<[u8]>>);
 
+/// Names that are compared for each variant at a lookup.
+const NAMES_MAX: usize = 32;
+
 /// Ends a name whose field was there; the value follows.
 const PRESENT: u8 = 2;
 /// Ends a name whose field was absent.
@@ -18,7 +21,8 @@ const END: u8 = 0;
 type Bytes = SmallVec<[u8; 256]>;
 
 impl Vary {
-    /// What the response's Vary makes of the request; `None` for `*`, which no request matches.
+    /// What the response's Vary makes of the request; `None` for `*`, which no request matches, and for more names than
+    /// are compared.
     pub fn of(reply: &Fields, request: &Fields) -> Option<Self> {
         if !reply.has(FieldId::Vary) {
             return Some(Self(None));
@@ -32,6 +36,9 @@ impl Vary {
         }
         names.sort_unstable();
         names.dedup();
+        if names.len() > NAMES_MAX {
+            return None;
+        }
         let mut key = Bytes::new();
         for name in &names {
             key.extend_from_slice(name);
@@ -56,6 +63,17 @@ impl Vary {
         }
     }
 
+    /// The same for another request: what a response selected by the same fields would be kept for. Empty when plain.
+    pub fn of_request(&self, request: &Fields) -> Vec<u8> {
+        let mut key = Bytes::new();
+        for (name, _) in entries(self.as_bytes()) {
+            key.extend_from_slice(name);
+            write_value(name, request, &mut key);
+            key.push(END);
+        }
+        key.into_vec()
+    }
+
     /// The key itself, for variants to be told apart; empty when plain.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_deref().unwrap_or_default()
@@ -64,18 +82,21 @@ impl Vary {
 
 fn matches(key: &[u8], request: &Fields) -> bool {
     let mut value = Bytes::new();
-    key.split(|byte| *byte == END)
-        .filter(|entry| !entry.is_empty())
-        .all(|entry| {
-            let end = entry
-                .iter()
-                .position(|byte| matches!(*byte, PRESENT | ABSENT))
-                .unwrap_or(entry.len());
-            let (name, kept) = entry.split_at(end);
-            value.clear();
-            write_value(name, request, &mut value);
-            value.as_slice() == kept
-        })
+    entries(key).all(|(name, kept)| {
+        value.clear();
+        write_value(name, request, &mut value);
+        value.as_slice() == kept
+    })
+}
+
+/// Names, each with presence and value.
+fn entries(key: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let entries = key.split(|byte| *byte == END);
+    entries.filter(|entry| !entry.is_empty()).map(|entry| {
+        let mut bytes = entry.iter();
+        let end = bytes.position(|byte| matches!(*byte, PRESENT | ABSENT));
+        entry.split_at(end.unwrap_or(entry.len()))
+    })
 }
 
 /// Appends the field's presence and its normalised value.
@@ -167,6 +188,19 @@ mod tests {
     }
 
     #[test]
+    fn too_many_names_are_as_good_as_an_asterisk() {
+        let names: Vec<String> = (0..500).map(|number| format!("A{number}")).collect();
+        let vary = |count: usize| {
+            Vary::of(
+                &fields(&[("Vary", &names[..count].join(","))]),
+                &fields(&[]),
+            )
+        };
+        assert!(vary(NAMES_MAX).is_some());
+        assert_eq!(vary(NAMES_MAX + 1), None);
+    }
+
+    #[test]
     fn the_named_fields_must_be_as_they_were() {
         // RFC 9111 §4.1.
         check(
@@ -212,6 +246,19 @@ mod tests {
         check("A", &[("A", "\"x , y\"")], &[("A", "\"x,y\"")], false);
     }
 
+    #[test]
+    fn requests_have_the_same_name_when_they_match() {
+        let vary_of = fields(&[("Vary", "B, A")]);
+        let (one, other) = (
+            fields(&[("A", "1 ,2")]),
+            fields(&[("a", "1"), ("A", "2"), ("C", "3")]),
+        );
+        let vary = Vary::of(&vary_of, &one).unwrap();
+        assert_eq!(vary.of_request(&other), vary.as_bytes());
+        assert_ne!(vary.of_request(&fields(&[("B", "")])), vary.as_bytes());
+        assert_eq!(Vary::default().of_request(&one), b"");
+    }
+
     proptest! {
         #[test]
         fn a_request_matches_its_own_key(names in prop::collection::vec("[ab]{1,2}", 1..4), values in prop::collection::vec(("[ab]{1,2}", "[x, \"]{0,8}"), 0..5)) {
@@ -221,6 +268,7 @@ mod tests {
             }
             let vary = Vary::of(&fields(&[("Vary", &names.join(","))]), &request).unwrap();
             prop_assert!(vary.matches(&request));
+            prop_assert_eq!(vary.of_request(&request), vary.as_bytes());
         }
     }
 }

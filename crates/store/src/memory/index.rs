@@ -64,17 +64,40 @@ impl<M: Weigh> Index<M> {
         self.shard(shard_of(key)).find_all(key, &self.ages, matches)
     }
 
+    pub(crate) fn variants(
+        &self,
+        key: KeyRef<'_>,
+        matches: impl FnMut(&M) -> bool,
+    ) -> Vec<Arc<Object<M>>> {
+        self.shard(shard_of(key)).variants(key, matches)
+    }
+
     /// In one step, so that nobody leads who could have joined.
     pub(crate) fn find_or_lead(
         &self,
         key: KeyRef<'_>,
+        variant: &[u8],
         matches: impl FnMut(&M) -> bool,
         waiters_max: usize,
     ) -> Entrance<M> {
         let mut shard = self.shard(shard_of(key));
         match shard.find_again(key, &self.ages, matches) {
             Some(object) => Entrance::Found(object),
-            None => shard.leads.enter(key, waiters_max),
+            None => shard.leads.enter(key, variant, waiters_max),
+        }
+    }
+
+    /// The same for who has waited for a slow lead.
+    pub(crate) fn find_or_overtake(
+        &self,
+        slow: &Arc<Lead<M>>,
+        matches: impl FnMut(&M) -> bool,
+        waiters_max: usize,
+    ) -> Entrance<M> {
+        let mut shard = self.shard(shard_of(slow.key()));
+        match shard.find_again(slow.key(), &self.ages, matches) {
+            Some(object) => Entrance::Found(object),
+            None => shard.leads.overtake(slow, waiters_max),
         }
     }
 

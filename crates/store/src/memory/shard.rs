@@ -131,25 +131,31 @@ impl<M: Weigh> Shard<M> {
         self.heap.peek().map_or(Rank::MAX, |Reverse(top)| top.rank)
     }
 
-    /// The newest variant that matches.
+    /// The newest variant that matches, or an older one that is preferred to it.
     pub(super) fn find(
         &mut self,
         key: KeyRef<'_>,
         ages: &Ages,
         mut matches: impl FnMut(&M) -> bool,
     ) -> Option<Arc<Object<M>>> {
-        let mut place = self.newest(key);
-        while let Some(entry) = entry_mut(&mut self.entries, place) {
-            if matches(&entry.object.meta) {
-                entry.uses = entry.uses.saturating_add(1);
-                entry.rank = ages.rank(entry.uses, entry.worth, &mut self.stamp);
-                self.hits += 1;
-                return Some(Arc::clone(&entry.object));
+        let (mut found, mut place) = (NOWHERE, self.newest(key));
+        while let Some(entry) = entry_at(&self.entries, place) {
+            let meta = &entry.object.meta;
+            let better = entry_at(&self.entries, found)
+                .is_none_or(|found| meta.preferred_to(&found.object.meta));
+            if better && matches(meta) {
+                found = place;
             }
             place = entry.older;
         }
-        self.misses += 1;
-        None
+        let Some(entry) = entry_mut(&mut self.entries, found) else {
+            self.misses += 1;
+            return None;
+        };
+        entry.uses = entry.uses.saturating_add(1);
+        entry.rank = ages.rank(entry.uses, entry.worth, &mut self.stamp);
+        self.hits += 1;
+        Some(Arc::clone(&entry.object))
     }
 
     /// All variants that match, the newest first.
@@ -165,6 +171,23 @@ impl<M: Weigh> Shard<M> {
             if matches(&entry.object.meta) {
                 entry.uses = entry.uses.saturating_add(1);
                 entry.rank = ages.rank(entry.uses, entry.worth, &mut self.stamp);
+                found.push(Arc::clone(&entry.object));
+            }
+            place = entry.older;
+        }
+        found
+    }
+
+    /// All variants that match, the newest first; not as uses of them.
+    pub(super) fn variants(
+        &self,
+        key: KeyRef<'_>,
+        mut matches: impl FnMut(&M) -> bool,
+    ) -> Vec<Arc<Object<M>>> {
+        let mut found = Vec::new();
+        let mut place = self.newest(key);
+        while let Some(entry) = entry_at(&self.entries, place) {
+            if matches(&entry.object.meta) {
                 found.push(Arc::clone(&entry.object));
             }
             place = entry.older;

@@ -31,7 +31,7 @@ fn keys_with_one_hash_are_told_apart_by_their_bytes() {
     let store = store();
     let (one, other) = (KeyRef::with_hash(7, b"one"), KeyRef::with_hash(7, b"other"));
     for key in [one, other] {
-        let Begin::Lead(slot) = store.begin(key, true, |_| true) else {
+        let Begin::Lead(slot) = store.begin(key, Some(b""), |_| true) else {
             panic!("leads")
         };
         slot.insert(meta(0), key.url());
@@ -165,4 +165,44 @@ fn a_body_taken_stays_on_the_account() {
     assert_eq!(store.usage().bytes, 5, "the key lies in the same block");
     drop(taken);
     assert_eq!(store.usage().bytes, 0);
+}
+
+#[test]
+fn one_body_answers_two_variants() {
+    let store = store();
+    let one = insert(&store, "a", variant(1), b"body");
+    let before = store.usage().bytes;
+    let other = lead(&store, "a").add(&one, variant(2));
+    assert_eq!(other.key(), b"a");
+    assert_eq!(store.usage().objects, 2);
+    assert!(
+        store.usage().bytes < before + 4 + META_BYTES,
+        "the body counts once"
+    );
+    for (vary, object) in [(1, &one), (2, &other)] {
+        let found = store.find(key("a"), |meta| meta.vary == vary).unwrap();
+        assert!(Arc::ptr_eq(&found, object));
+    }
+    assert_eq!(store.variants(key("a"), |_| true).len(), 2);
+}
+
+#[test]
+fn an_older_variant_may_be_preferred() {
+    // Both answer the request; version stands for the date.
+    let store = store();
+    let dated = |vary, version| Meta { vary, version };
+    insert(&store, "a", dated(1, 5), b"one");
+    insert(&store, "a", dated(2, 9), b"two");
+    insert(&store, "a", dated(3, 7), b"three");
+    let found = |least| {
+        store
+            .find(key("a"), |meta| meta.vary >= least)
+            .unwrap()
+            .meta
+            .vary
+    };
+    assert_eq!(found(0), 2);
+    assert_eq!(found(3), 3);
+    insert(&store, "a", dated(4, 9), b"four");
+    assert_eq!(found(0), 4, "of the same date the newest");
 }

@@ -39,6 +39,10 @@ impl Weigh for Meta {
     fn supersedes(&self, older: &Self) -> bool {
         self.vary == older.vary
     }
+
+    fn preferred_to(&self, newer: &Self) -> bool {
+        self.vary != newer.vary && self.version > newer.version
+    }
 }
 
 fn meta(version: u32) -> Meta {
@@ -63,7 +67,7 @@ fn key(url: &str) -> KeyRef<'_> {
 }
 
 fn lead(store: &TestStore, url: &str) -> Slot<Meta> {
-    match store.begin(key(url), true, |_| false) {
+    match store.begin(key(url), Some(b""), |_| false) {
         Begin::Lead(slot) => slot,
         other => panic!("expected to lead: {other:?}"),
     }
@@ -143,7 +147,7 @@ fn body(object: &Object<Meta>) -> Vec<u8> {
 
 /// The object that somebody else's lead found.
 fn shared(waiting: Waiting<Meta>) -> Arc<Object<Meta>> {
-    match block_on(waiting.wait()) {
+    match block_on(waiting) {
         Waited::Object(object) => object,
         other => panic!("nothing was shared: {other:?}"),
     }

@@ -109,7 +109,7 @@ fn of_many_at_once_one_leads_and_all_get_its_object() {
             for _ in 0..8 {
                 scope.spawn(|| {
                     start.wait();
-                    let object = match store.begin(key("a"), true, |_| true) {
+                    let object = match store.begin(key("a"), Some(b""), |_| true) {
                         Begin::Found(object) => object,
                         Begin::Join(waiting) => shared(waiting),
                         Begin::Lead(slot) => {
@@ -142,10 +142,10 @@ fn those_who_wait_for_a_released_slot_all_go_on() {
             for _ in 0..6 {
                 scope.spawn(|| {
                     start.wait();
-                    match store.begin(key("a"), true, |_| true) {
+                    match store.begin(key("a"), Some(b""), |_| true) {
                         Begin::Lead(slot) => slot.release(),
                         Begin::Join(waiting) => {
-                            assert!(matches!(block_on(waiting.wait()), Waited::Released))
+                            assert!(matches!(block_on(waiting), Waited::Released))
                         }
                         Begin::Found(_) => panic!("nothing was stored"),
                     }
@@ -180,7 +180,7 @@ fn under_eviction_from_all_sides_found_bodies_are_right_and_the_account_is_kept(
                         assert!(end != Some(Ok(())) || bytes.len() as u64 == number * 10);
                         continue;
                     }
-                    let Begin::Lead(slot) = store.begin(key(&url), false, |_| true) else {
+                    let Begin::Lead(slot) = store.begin(key(&url), None, |_| true) else {
                         panic!("leads")
                     };
                     if seed & (1 << 20) == 0 {

@@ -12,6 +12,7 @@ const FRESH: Freshness = Freshness {
     stale_until: NOW + 1000,
     stale_while_revalidate_until: NOW + 50,
     traits: Traits::MUST_REVALIDATE,
+    guessed_by: None,
 };
 
 fn fresh() -> Freshness {
