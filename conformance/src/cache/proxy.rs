@@ -79,7 +79,7 @@ impl Proxy {
             .replace("{dir}", &dir.path().display().to_string());
         let file = dir.path().join("conf");
         fs::write(&file, conf)?;
-        let service = matches!(self, Self::Squid).then(|| Service::default());
+        let service = matches!(self, Self::Squid).then(Service::default);
         let log = File::create(dir.path().join("output"))?;
         let child = self
             .command(dir.path(), &file, port, service.as_ref())
