@@ -90,7 +90,7 @@ fn reasons_against_storing() {
         (
             "/4",
             "Pragma: no-cache",
-            "fwd=uri-miss;detail=pragma-no-cache",
+            "fwd=uri-miss;detail=stale-at-once",
         ),
         ("/5", "X-A: 1", "fwd=uri-miss;detail=stale-at-once"),
         (

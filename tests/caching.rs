@@ -658,6 +658,7 @@ fn offline_and_softened_reloads() {
 #[test]
 fn times_that_decide_on_storing() {
     let short = || Reply::ok("x").field("Cache-Control", "max-age=30");
+    let guessed = || Reply::ok("x");
     let expired = || Reply::ok("x").field("Expires", "0").field("Vary", "Accept");
     for (conf, reply, hits) in [
         ("", Reply::new("404 Not Found").send("x"), 0),
@@ -667,8 +668,13 @@ fn times_that_decide_on_storing() {
             1,
         ),
         ("negative_ttl 1 minute", Reply::new("503 Busy").send("x"), 1),
-        ("", short(), 0),
-        ("minimum_expiry_time 10 seconds", short(), 1),
+        ("", short(), 1),
+        ("refresh_pattern . 2 20% 2", guessed(), 1),
+        (
+            "refresh_pattern . 2 20% 2\nminimum_expiry_time 200 seconds",
+            guessed(),
+            0,
+        ),
         ("", expired(), 0),
         ("vary_ignore_expire on\noffline_mode on", expired(), 1),
     ] {

@@ -325,7 +325,7 @@ fn misbehaviour_costs_its_own_questions() {
             Kind::ExternalAcl,
             many,
             "",
-            "n=0; while read -r c q; do n=$((n + 1)); [ $n -gt 20 ] && exit 1; echo \"$c OK\"; done",
+            "n=0; while read -r c q; do n=$((n + 1)); [ $n -gt 45 ] && exit 1; echo \"$c OK\"; done",
             Fate::Right,
         ),
         (
