@@ -161,8 +161,7 @@ async fn respond<'c>(
     let mut response = match cache::lookup(cx, received, record) {
         Lookup::Fresh(object) => {
             let response = cache::answer(cx, received, object, record);
-            if response.content.came_too_late() {
-                record.cache.forwarded(Forward::Miss);
+            if came_too_late(&response, record) {
                 Box::pin(pass(cx, &admitted, input, output, record)).await?
             } else {
                 response
@@ -170,7 +169,12 @@ async fn respond<'c>(
         }
         Lookup::StaleWhileRevalidate(stale) => {
             cache::validate_in_background(cx, &admitted, &stale);
-            cache::answer(cx, received, stale, record)
+            let response = cache::answer(cx, received, stale, record);
+            if came_too_late(&response, record) {
+                Box::pin(pass(cx, &admitted, input, output, record)).await?
+            } else {
+                response
+            }
         }
         Lookup::Unsatisfiable => return Err(not_cached()),
         Lookup::Stale(stale) => {
@@ -185,6 +189,15 @@ async fn respond<'c>(
     adapt::location(cx, received, &mut response, record).await; // location_rewrite_program
     reply::prepare(cx, received, &mut response, record).await?;
     Ok(Outcome::Reply(response))
+}
+
+/// Was it only shared, and are its first bytes gone? Then the request goes on without it.
+fn came_too_late(response: &Response<'_>, record: &mut Record) -> bool {
+    let late = response.content.came_too_late();
+    if late {
+        record.cache.forwarded(Forward::Miss);
+    }
+    late
 }
 
 /// Not in the cache, and not to be: fetched for this client alone.
@@ -226,8 +239,7 @@ async fn fill<'c>(
         Met::Alone => return pass(cx, admitted, input, output, record).await,
         Met::Object(object) => {
             let response = cache::answer(cx, received, object, record);
-            if response.content.came_too_late() {
-                record.cache.forwarded(Forward::Miss);
+            if came_too_late(&response, record) {
                 return pass(cx, admitted, input, output, record).await;
             }
             return Ok(response);
@@ -337,8 +349,7 @@ async fn validate<'c>(
         Met::Alone => None,
         Met::Object(object) => {
             let response = cache::validated(cx, received, &stale, object, record);
-            if response.content.came_too_late() {
-                record.cache.forwarded(Forward::Miss);
+            if came_too_late(&response, record) {
                 return pass(cx, admitted, input, output, record).await;
             }
             return Ok(response);

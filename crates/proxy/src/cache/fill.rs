@@ -260,10 +260,7 @@ fn update<'c>(
     (head, mut body): (&mut ResponseHead, Box<OriginBody<'c>>),
     record: &mut Record,
 ) -> Response<'c> {
-    body.finish_whole(0);
-    clean(cx, head, ProxyAuth::Drop);
-    record.tag(ResultTag::RefreshUnmodified);
-    record.cache.stored();
+    take_304(cx, head, &mut body, record);
     let meta = old.meta.updated(cx, received, head);
     let object = match slot {
         Some(slot) => slot.update(old, meta),
@@ -271,6 +268,14 @@ fn update<'c>(
     };
     let response = answer(cx, received, object, record);
     with_unstored(cx, response, head, record)
+}
+
+/// Makes a 304's fields ready to be stored; its connection is free at once.
+fn take_304(cx: &Context, head: &mut ResponseHead, body: &mut OriginBody<'_>, record: &mut Record) {
+    body.finish_whole(0);
+    clean(cx, head, ProxyAuth::Drop);
+    record.tag(ResultTag::RefreshUnmodified);
+    record.cache.stored();
 }
 
 /// RFC 9111 §4.3.3: a variant that the origin has picked for this request is the answer, and is kept for the like of it.
@@ -282,10 +287,7 @@ pub(super) fn pick<'c>(
     (head, mut body): (&mut ResponseHead, Box<OriginBody<'c>>),
     record: &mut Record,
 ) -> Response<'c> {
-    body.finish_whole(0);
-    clean(cx, head, ProxyAuth::Drop);
-    record.tag(ResultTag::RefreshUnmodified);
-    record.cache.stored();
+    take_304(cx, head, &mut body, record);
     let meta = picked.meta.picked(cx, received, head);
     let object = slot.add(picked, meta);
     let response = answer(cx, received, object, record);
