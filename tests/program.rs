@@ -255,5 +255,8 @@ fn directives_without_effect() {
     let program = forward("ipcache_size 1024\ndigest_generation off\nftp_epsv_all on");
     let log = program.read("cache.log");
     assert_eq!(log.matches("ftp_epsv_all").count(), 1, "{log}");
-    assert!(log.contains("Ready to serve requests"));
+    until("ready", || {
+        let log = program.read("cache.log");
+        log.contains("Ready to serve requests").then_some(())
+    });
 }
