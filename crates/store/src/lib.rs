@@ -13,6 +13,7 @@
 
 mod collapse;
 mod content;
+mod disk;
 mod invalidate;
 mod key;
 mod memory;
@@ -28,6 +29,10 @@ mod tests;
 pub use collapse::{Begin, Slot, Waited, Waiting};
 pub use content::{
     Body, FileSlice, Files, Fill, Filler, Keep, Overflow, Pages, ReadError, Reader, Short, Slice,
+};
+pub use disk::{
+    Found, Reading, Refused, Stamps, Stored, StoredBody, Volume, VolumeOptions, VolumeState,
+    VolumeUsage,
 };
 pub use invalidate::{Aim, Ban, KeyTest, Tag, TooManyBans, Way};
 pub use key::KeyRef;
