@@ -3,12 +3,13 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use std::time::Duration;
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_seeded};
 
 use super::device::Device;
-use super::format::{Draft, Superblock};
+use super::format::{Draft, HEAD, Superblock};
 use super::geometry::Geometry;
 use super::index::{Index, Inserted, Place};
 use super::log::{Log, NoRoom, Phase, Run, Stream};
@@ -188,7 +189,7 @@ impl Engine {
         });
     }
 
-    fn try_store(&self, draft: &Draft<'_>) -> Result<Place, Refused> {
+    pub(crate) fn try_store(&self, draft: &Draft<'_>) -> Result<Place, Refused> {
         if self.is_down() {
             return Err(Refused::OutOfService);
         }
@@ -266,6 +267,30 @@ impl Engine {
         if !written && !log.owe(hash, lsn) {
             count(&self.counters.tombstones_lost);
         }
+    }
+
+    /// Has `waker` woken when there may be room; `false` if there never will be.
+    pub(crate) fn wait_for_room(&self, waker: &Waker) -> bool {
+        let mut log = self.log();
+        let ever = log.run == Run::On && !self.is_down();
+        if ever {
+            log.wait(waker);
+        }
+        ever
+    }
+
+    /// Whether a record of a fragment of so many bytes can be read, in memory or in the file.
+    pub(crate) fn is_there(&self, segment: u32, within: u32, bytes: u32) -> bool {
+        let written = self.segments.written(segment);
+        let end = u64::from(within) + HEAD as u64 + u64::from(bytes);
+        end <= u64::from(written)
+            || self.log().buffered(segment, within, 1).is_some()
+            || end <= u64::from(self.segments.written(segment))
+    }
+
+    /// Somebody has read a large body to its end: its segments may be what the reclaimer waits for.
+    pub(crate) fn unpinned(&self) {
+        self.scarce.notify_one();
     }
 
     /// Writes the tombstones for which there was no room; `false` if there still is none.

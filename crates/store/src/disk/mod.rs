@@ -12,6 +12,7 @@
 //! | `segments` | which segments are in use, how far they are written, who reads them |
 //! | `index/` | where a record lies, by the hash of its key |
 //! | `find`, `reads` | reading, at once where the kernel has it in memory, else by threads that wait |
+//! | `large/` | bodies in fragments |
 //! | `writer`, `reclaim`, `recover` | the other threads |
 //! | `engine`, `device` | what all threads share; the file |
 
@@ -21,6 +22,7 @@ mod find;
 mod format;
 mod geometry;
 mod index;
+mod large;
 mod log;
 mod options;
 mod reads;
@@ -32,11 +34,13 @@ mod volume;
 mod writer;
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "sizes in tests are small")]
 mod tests;
 
 pub use engine::Refused;
 pub use find::{Found, Stored, StoredBody};
 pub use format::Stamps;
+pub use large::{ExtentReader, Extents, Writing};
 pub use options::VolumeOptions;
 pub use reads::Reading;
 pub use usage::{VolumeState, VolumeUsage};

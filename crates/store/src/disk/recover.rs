@@ -21,12 +21,17 @@ pub(crate) fn run(engine: &Engine) {
         if engine.log().run != Run::On {
             return;
         }
-        each_chunk(engine, number, |head, entries| {
+        let end = each_chunk(engine, number, |head, entries| {
             let mut log = engine.log();
             for entry in entries {
                 learn(engine, &mut log, number, head, entry);
             }
         });
+        let log = engine.log();
+        if !log.is_void(engine.segments.born(number)) {
+            engine.segments.set_written(number, end);
+        }
+        drop(log);
         count(&engine.counters.segments_recovered);
     }
     let mut log = engine.log();
@@ -84,9 +89,9 @@ pub(crate) fn each_chunk(
     engine: &Engine,
     number: u32,
     mut act: impl FnMut(&ChunkHead, Vec<Entry>),
-) {
+) -> u32 {
     let born = engine.segments.born(number);
-    let mut at = 0;
+    let (mut at, mut end) = (0, 0);
     let mut next = block(engine, number, 0);
     while at < engine.geometry.segment() {
         let head = next
@@ -107,8 +112,10 @@ pub(crate) fn each_chunk(
             act(&head, entries);
         }
         at += head.bytes;
+        end = at;
         next = read.get(rest..).map(<[u8]>::to_vec);
     }
+    end
 }
 
 fn block(engine: &Engine, number: u32, at: u32) -> Option<Vec<u8>> {

@@ -273,6 +273,11 @@ impl Log {
         Ok(self.sealed_total)
     }
 
+    /// Has the fragments that were added so far be written before what is added from now on.
+    pub(crate) fn seal_large(&mut self) -> Result<(), NoRoom> {
+        self.seal(Stream::Large)
+    }
+
     /// Seals the chunks that were open at the last tick already.
     pub(crate) fn tick(&mut self) {
         for stream in [Stream::New, Stream::Again, Stream::Large] {
