@@ -13,6 +13,8 @@
 
 mod collapse;
 mod content;
+#[doc(hidden)]
+pub mod disk;
 mod invalidate;
 mod key;
 mod memory;

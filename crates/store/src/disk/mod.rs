@@ -1,0 +1,3 @@
+//! Stored responses on disk.
+
+pub mod index;
