@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::thread;
 use std::time::Instant;
 
-use store::disk::index::{Index, Place, SizeCode};
+use store::{Place, SizeCode, VolumeIndex as Index};
 
 const OBJECTS: u64 = 10_000_000;
 /// Slots at first, when it is to grow.
@@ -30,7 +30,7 @@ fn hash(key: u64) -> u64 {
 fn place(key: u64) -> Place {
     Place {
         granule: key as u32,
-        size: SizeCode::of_bytes(2_300).unwrap_or_else(|| unreachable!("far below the limit")),
+        size: SizeCode::of_bytes(2_300),
     }
 }
 
@@ -121,7 +121,7 @@ fn main() -> std::io::Result<()> {
         index.insert(hash(OBJECTS + round), place(OBJECTS + round));
     });
     let sweep = Instant::now();
-    let swept = index.remove_all_in(&(0..100_000));
+    let swept = index.remove_all_in(0..100_000);
     println!(
         "sweep of {} slots: {} ms, {swept} removed",
         index.slots(),

@@ -13,8 +13,7 @@
 
 mod collapse;
 mod content;
-#[doc(hidden)]
-pub mod disk;
+mod disk;
 mod invalidate;
 mod key;
 mod memory;
@@ -31,6 +30,12 @@ pub use collapse::{Begin, Slot, Waited, Waiting};
 pub use content::{
     Body, FileSlice, Files, Fill, Filler, Keep, Overflow, Pages, ReadError, Reader, Short, Slice,
 };
+pub use disk::{
+    Found, Reading, Refused, Stamps, Stored, StoredBody, Volume, VolumeOptions, VolumeState,
+    VolumeUsage,
+};
+#[doc(hidden)]
+pub use disk::{Inserted, Place, Places, SizeCode, Uses, VolumeIndex};
 pub use invalidate::{Aim, Ban, KeyTest, Tag, TooManyBans, Way};
 pub use key::KeyRef;
 pub use object::{Object, Weigh};

@@ -61,14 +61,14 @@ impl Index {
     }
 
     /// Removes all that lies in these granules; says how many places those were.
-    pub fn remove_all_in(&self, granules: &Range<u32>) -> usize {
+    pub fn remove_all_in(&self, granules: Range<u32>) -> usize {
         let mut removed = 0;
         let mut line = 0;
         // What moves meanwhile moves up, as a rule; the few that don't are found wrong when they are read.
         while line < self.table.lines() {
             let _writing = lock(&self.writer);
             for line in line..line + LINES_PER_SWEEP {
-                removed += self.sweep(line, granules);
+                removed += self.sweep(line, &granules);
             }
             line += LINES_PER_SWEEP;
         }

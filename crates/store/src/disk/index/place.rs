@@ -37,16 +37,14 @@ impl SizeCode {
     pub const BYTES_MAX: u32 =
         (COUNT_MAX as u32) * (UNIT_BYTES_MIN << (UNIT_STEP_LOG2 * (UNITS as u32 - 1)));
 
-    /// The code of at least so many bytes; `None` beyond [`SizeCode::BYTES_MAX`].
+    /// The code of at least so many bytes; beyond [`SizeCode::BYTES_MAX`], which no record is, of that.
     #[must_use]
-    pub fn of_bytes(bytes: u32) -> Option<Self> {
-        (0..UNITS).find_map(|unit| {
-            let count = bytes.div_ceil(unit_bytes(unit)).max(1);
-            let count = u8::try_from(count)
-                .ok()
-                .filter(|count| *count <= COUNT_MAX)?;
-            Some(Self(unit << COUNT_BITS | count))
-        })
+    pub fn of_bytes(bytes: u32) -> Self {
+        let fitting = (0..UNITS).find_map(|unit| {
+            let count = u8::try_from(bytes.div_ceil(unit_bytes(unit)).max(1)).ok()?;
+            (count <= COUNT_MAX).then_some(Self(unit << COUNT_BITS | count))
+        });
+        fitting.unwrap_or(Self(u8::MAX))
     }
 
     /// The bytes that one read must fetch.
@@ -164,19 +162,19 @@ mod tests {
     #[test]
     fn a_size_code_holds_what_it_is_made_for_and_little_more() {
         for bytes in (0..=SizeCode::BYTES_MAX).step_by(61) {
-            let most = SizeCode::of_bytes(bytes).unwrap().bytes_max();
+            let most = SizeCode::of_bytes(bytes).bytes_max();
             assert!(most >= bytes.max(1));
             assert!(most <= bytes + (bytes / 7).max(64), "{most} for {bytes}");
         }
-        let largest = SizeCode::of_bytes(SizeCode::BYTES_MAX).unwrap();
+        let largest = SizeCode::of_bytes(SizeCode::BYTES_MAX);
         assert_eq!(largest.bytes_max(), SizeCode::BYTES_MAX);
-        assert_eq!(SizeCode::of_bytes(SizeCode::BYTES_MAX + 1), None);
+        assert_eq!(SizeCode::of_bytes(u32::MAX), largest);
     }
 
     #[test]
     fn a_word_gives_back_tag_and_place() {
         for (tag, granule, bytes) in [(0, 0, 1), (0xff_ffff, u32::MAX, 2_000_000), (5, 7, 300)] {
-            let size = SizeCode::of_bytes(bytes).unwrap();
+            let size = SizeCode::of_bytes(bytes);
             let place = Place { granule, size };
             let word = Word::new(tag, place);
             assert!(!word.is_empty());

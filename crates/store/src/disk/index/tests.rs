@@ -15,7 +15,7 @@ fn hash(key: u64) -> u64 {
 }
 
 fn place(granule: u32) -> Place {
-    let size = SizeCode::of_bytes(granule % 5_000 + 1).unwrap();
+    let size = SizeCode::of_bytes(granule % 5_000 + 1);
     Place { granule, size }
 }
 
@@ -82,7 +82,7 @@ proptest! {
                 }
                 Step::Sweep(from, len) => {
                     let gone = from..from + len;
-                    let removed = index.remove_all_in(&gone);
+                    let removed = index.remove_all_in(gone.clone());
                     let before: usize = model.values().map(Vec::len).sum();
                     for have in model.values_mut() {
                         have.retain(|(at, _)| !gone.contains(&at.granule));
