@@ -38,7 +38,7 @@ pub use engine::Refused;
 pub use find::{Found, Stored, StoredBody};
 pub use format::Stamps;
 #[doc(hidden)]
-pub use index::{Index as VolumeIndex, Inserted, Place, Places, SizeCode, Uses};
+pub use index::{Index as VolumeIndex, Inserted, Origin, Place, Places, SizeCode, Uses};
 pub use options::VolumeOptions;
 pub use reads::Reading;
 pub use usage::{VolumeState, VolumeUsage};

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use super::form::{Known, Shape, Spot};
 use super::place::{Place, Uses, Word};
 use super::table::Slot;
-use super::{Index, LOAD_MAX_PERCENT, WAYS};
+use super::{Index, WAYS};
 use crate::content::lock;
 
 /// Buckets that move with an insertion while the index grows: a step is done before an eighth of that is inserted.
@@ -31,6 +31,10 @@ impl Index {
     /// Puts a place beside those that its key has already.
     pub fn insert(&self, hash: u64, place: Place) -> Inserted {
         let known = self.form.known(hash);
+        if self.is_crowded() {
+            // Without the lock, as it may take milliseconds. Without it the index stays as large as it is.
+            let _room = self.table.reserve(self.table.shape().step + 1);
+        }
         let _writing = lock(&self.writer);
         self.grow();
         self.put(known, place, Uses::default())
@@ -181,12 +185,9 @@ impl Index {
     fn grow(&self) {
         let shape = self.table.shape();
         let buckets = self.form.buckets(shape.step);
-        if shape.frontier == buckets {
-            let slots = buckets as usize * WAYS;
-            let room = self.len() <= slots / 100 * LOAD_MAX_PERCENT;
-            if room || !self.table.has_room_for(shape.step + 1) {
-                return;
-            }
+        let begins = self.is_crowded() && self.table.has(shape.step + 1);
+        if shape.frontier == buckets && !begins {
+            return;
         }
         let last = shape.frontier.saturating_sub(MOVES_PER_INSERTION);
         for bucket in (last..shape.frontier).rev() {

@@ -61,6 +61,10 @@ impl Form {
         }
     }
 
+    pub(super) fn eighth(self) -> u32 {
+        self.eighth
+    }
+
     pub(super) fn buckets(self, step: u32) -> u32 {
         let eighths = STEPS_PER_DOUBLING + step % STEPS_PER_DOUBLING;
         (self.eighth * eighths) << (step / STEPS_PER_DOUBLING)
@@ -172,6 +176,12 @@ impl Spot {
 }
 
 impl Shape {
+    /// Grown to that step, and no further.
+    pub(super) fn at(form: Form, step: u32) -> Self {
+        let frontier = form.buckets(step);
+        Self { step, frontier }
+    }
+
     pub(super) fn of_bits(bits: u64) -> Self {
         Self {
             step: (bits >> 32) as u32,

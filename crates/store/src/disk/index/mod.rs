@@ -10,12 +10,14 @@
 //! | `table` | the memory: lines of slots, and the words of the head |
 //! | `mod` | what reads: lock-free |
 //! | `change` | what writes: under one lock |
+//! | `attach` | the index in shared memory, which outlives the process |
 //!
 //! A key has two lines of eight slots, one of memory's cache lines each, and lies in either. Writers hold a lock, for
 //! less time than a record takes to be copied. Finders hold none: what moves, because the table grows or makes room,
 //! is written to its new slot, then counted in `moves`, then removed from the old one. Who has seen it in neither has
 //! seen that count change, and looks again.
 
+mod attach;
 mod change;
 mod form;
 mod place;
@@ -30,6 +32,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use smallvec::SmallVec;
 
+pub use attach::Origin;
 pub use change::Inserted;
 use form::{Form, Known};
 use place::Word;
@@ -60,12 +63,8 @@ impl Index {
     /// Those of mmap(2), if so much can't be reserved.
     pub fn new(slots: usize, slots_max: usize) -> io::Result<Self> {
         let form = Form::new(slots.div_ceil(WAYS));
-        let table = Table::anonymous(form, slots_max.div_ceil(WAYS))?;
-        Ok(Self {
-            form,
-            table,
-            writer: Mutex::new(()),
-        })
+        let last_step = form.last_step(slots_max.div_ceil(WAYS));
+        Ok(Self::of_table(Table::private(form, last_step)?))
     }
 
     /// All places that a key of this hash may have.
@@ -163,6 +162,17 @@ impl Index {
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.table.dropped().load(Relaxed)
+    }
+
+    /// Whether shared memory has no room for it to grow in: it then drops what was used least.
+    #[must_use]
+    pub fn is_confined(&self) -> bool {
+        self.table.is_confined()
+    }
+
+    /// Whether it is so full that it is to grow.
+    fn is_crowded(&self) -> bool {
+        self.len() > self.slots() / 100 * LOAD_MAX_PERCENT
     }
 
     fn change_uses(&self, hash: u64, place: Place, change: impl FnOnce(Uses) -> Uses) {
