@@ -76,6 +76,7 @@ pub(crate) struct Engine {
     pub(crate) scarce: Condvar,
     pub(crate) reads: Reads,
     pub(crate) counters: Counters,
+    now_secs: AtomicU32,
     failures: AtomicU32,
     down: AtomicBool,
 }
@@ -112,6 +113,7 @@ impl Engine {
             scarce: Condvar::new(),
             reads: Reads::default(),
             counters: Counters::default(),
+            now_secs: AtomicU32::new(0),
             failures: AtomicU32::new(0),
             down: AtomicBool::new(false),
         })
@@ -145,6 +147,26 @@ impl Engine {
         next.write(&self.device)?;
         *superblock = next;
         Ok(())
+    }
+
+    /// The log, once there is room for a chunk to be sealed in; or at its end.
+    pub(crate) fn log_with_room(&self) -> MutexGuard<'_, Log> {
+        let waited = self
+            .progress
+            .wait_while(self.log(), |log| log.is_full() && log.run == Run::On);
+        waited.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The latest time that anybody has told of.
+    pub(crate) fn now_secs(&self) -> u32 {
+        self.now_secs.load(Relaxed)
+    }
+
+    /// Tells the time. Written once a second, not with every hit.
+    pub(crate) fn tell(&self, now_secs: u32) {
+        if self.now_secs.load(Relaxed) < now_secs {
+            self.now_secs.store(now_secs, Relaxed);
+        }
     }
 
     pub(crate) fn is_down(&self) -> bool {
@@ -204,7 +226,7 @@ impl Engine {
         }
         let mut log = self.log();
         let lsn = log.number();
-        let place = self.append(&mut log, Stream::New, draft, lsn)?;
+        let place = self.append(&mut log, Stream::New, draft, lsn, 0)?;
         self.meet(&mut log, draft.hash(), lsn);
         self.index_only(draft.hash(), place);
         Ok(place)
@@ -217,10 +239,11 @@ impl Engine {
         stream: Stream,
         draft: &Draft<'_>,
         lsn: u64,
+        frequency: u8,
     ) -> Result<Place, Refused> {
         let sealed = log.sealed_count();
         let free = log.free_count();
-        let result = log.append(&self.segments, stream, draft, lsn, 0);
+        let result = log.append(&self.segments, stream, draft, lsn, frequency);
         if log.sealed_count() > sealed {
             self.work.notify_one();
         }
@@ -272,7 +295,7 @@ impl Engine {
     /// Writes down that nothing below this number is to be found under a hash; when there is room, if there is none.
     pub(crate) fn bury(&self, log: &mut Log, hash: u64, lsn: u64) {
         let tombstone = Draft::tombstone(hash);
-        let written = self.append(log, Stream::Again, &tombstone, lsn).is_ok();
+        let written = self.append(log, Stream::Again, &tombstone, lsn, 0).is_ok();
         if !written && !log.owe(hash, lsn) {
             count(&self.counters.tombstones_lost);
         }

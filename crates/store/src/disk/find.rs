@@ -82,6 +82,7 @@ enum Look {
 
 impl Engine {
     pub(crate) fn find(self: &Arc<Self>, key: &[u8], now_secs: u32) -> Found {
+        self.tell(now_secs);
         let hash = self.hash(key);
         let mut places = self.index.find(hash);
         while let Some(place) = places.first().copied().filter(|_| !self.is_down()) {

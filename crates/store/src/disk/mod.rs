@@ -13,7 +13,7 @@
 //! | `index/` | where a record lies, by the hash of its key |
 //! | `find`, `reads` | reading, at once where the kernel has it in memory, else by threads that wait |
 //! | `large/` | bodies in fragments |
-//! | `writer`, `reclaim`, `recover` | the other threads |
+//! | `writer`, `reclaim` with `reinsert`, `recover` | the other threads |
 //! | `engine`, `device` | what all threads share; the file |
 
 mod device;
@@ -28,6 +28,7 @@ mod options;
 mod reads;
 mod reclaim;
 mod recover;
+mod reinsert;
 mod segments;
 mod usage;
 mod volume;

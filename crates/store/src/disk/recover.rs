@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::engine::Engine;
 use super::format::{ChunkHead, Entry, Kind, entries};
 use super::geometry::BLOCK;
-use super::index::{Place, SizeCode};
+use super::index::{Place, SizeCode, Uses};
 use super::log::{Log, Phase, Run};
 use crate::usage::count;
 
@@ -150,4 +150,8 @@ fn learn(engine: &Engine, log: &mut Log, number: u32, head: &ChunkHead, entry: E
         size: SizeCode::of_bytes(entry.bytes),
     };
     engine.index_only(entry.hash, place);
+    if entry.frequency > 0 {
+        let uses = Uses::new(u32::from(entry.frequency), 0);
+        engine.index.set_uses(entry.hash, place, uses);
+    }
 }

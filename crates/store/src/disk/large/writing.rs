@@ -209,7 +209,7 @@ impl Engine {
         }
         let mut log = self.log();
         let lsn = log.number();
-        let place = self.append(&mut log, Stream::Large, draft, lsn)?;
+        let place = self.append(&mut log, Stream::Large, draft, lsn, 0)?;
         let segment = self
             .geometry
             .locate(place.granule)

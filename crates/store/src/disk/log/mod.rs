@@ -247,7 +247,7 @@ impl Log {
     /// Seals the open chunk of `stream`, if there is one.
     fn seal(&mut self, stream: Stream) -> Result<(), NoRoom> {
         let mark = self.mark;
-        if self.stream(stream).chunk.is_some() && self.sealed.len() >= self.sealed_max {
+        if self.stream(stream).chunk.is_some() && self.is_full() {
             return Err(NoRoom::Buffers);
         }
         let open = self.stream(stream);
@@ -327,6 +327,11 @@ impl Log {
         self.sealed.pop_front();
         self.written_total += 1;
         self.wake();
+    }
+
+    /// Whether as many chunks as may be wait for the disk.
+    pub(crate) fn is_full(&self) -> bool {
+        self.sealed.len() >= self.sealed_max
     }
 
     /// Chunks that wait for the disk.

@@ -3,6 +3,7 @@
 pub(crate) mod faults;
 mod large;
 mod model;
+mod reinsert;
 mod small;
 
 use std::path::Path;
