@@ -270,7 +270,14 @@ impl Engine {
                 replaced = self.index.replace(hash, old, place);
             }
         }
-        if !replaced && let Inserted::Dropped(_) = self.index.insert(hash, place) {
+        if !replaced {
+            self.index_new(hash, place);
+        }
+    }
+
+    /// Adds `place`, where nothing is known of this hash.
+    pub(crate) fn index_new(&self, hash: u64, place: Place) {
+        if let Inserted::Dropped(_) = self.index.insert(hash, place) {
             count(&self.counters.index_drops);
         }
     }

@@ -9,7 +9,7 @@ use super::engine::Engine;
 use super::format::{ChunkHead, Entry, Kind, entries};
 use super::geometry::BLOCK;
 use super::index::{Place, SizeCode, Uses};
-use super::log::{Log, Phase, Run};
+use super::log::{Log, Numbers, Phase, Run};
 use crate::usage::count;
 
 /// Learns what is stored. Ends early when the volume is closed.
@@ -36,7 +36,7 @@ pub(crate) fn run(engine: &Engine) {
     }
     let mut log = engine.log();
     log.phase = Phase::Serving;
-    log.seen = std::collections::HashMap::new();
+    log.seen = Numbers::new();
 }
 
 /// Finds out which segments are in use; returns them, the oldest first.
@@ -134,11 +134,11 @@ fn learn(engine: &Engine, log: &mut Log, number: u32, head: &ChunkHead, entry: E
     if entry.kind == Kind::Fragment || log.is_void(head.born) {
         return;
     }
-    let newest = log.seen.entry(entry.hash).or_default();
-    if *newest >= entry.lsn {
+    let newest = log.seen.insert(entry.hash, entry.lsn).unwrap_or(0);
+    if newest >= entry.lsn {
+        log.seen.insert(entry.hash, newest);
         return;
     }
-    *newest = entry.lsn;
     if entry.kind == Kind::Tombstone {
         for place in engine.index.find(entry.hash) {
             engine.index.remove(entry.hash, place);
@@ -149,7 +149,11 @@ fn learn(engine: &Engine, log: &mut Log, number: u32, head: &ChunkHead, entry: E
         granule: engine.geometry.granule_at(number, head.at + entry.at),
         size: SizeCode::of_bytes(entry.bytes),
     };
-    engine.index_only(entry.hash, place);
+    if newest == 0 {
+        engine.index_new(entry.hash, place);
+    } else {
+        engine.index_only(entry.hash, place);
+    }
     if entry.frequency > 0 {
         let uses = Uses::new(u32::from(entry.frequency), 0);
         engine.index.set_uses(entry.hash, place, uses);

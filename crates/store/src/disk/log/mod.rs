@@ -11,7 +11,7 @@
 
 mod chunk;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -46,6 +46,9 @@ pub(crate) enum NoRoom {
     /// No segment is free.
     Segments,
 }
+
+/// The numbers of records, by the hashes of their keys.
+pub(crate) type Numbers = hashbrown::HashMap<u64, u64>;
 
 /// How far the volume has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +119,7 @@ pub(crate) struct Log {
     pub(crate) run: Run,
     pub(crate) phase: Phase,
     /// While recovering, the highest number seen of each key that was met, in the log or since.
-    pub(crate) seen: HashMap<u64, u64>,
+    pub(crate) seen: Numbers,
 }
 
 impl Log {
@@ -142,7 +145,7 @@ impl Log {
             owed: Vec::new(),
             run: Run::On,
             phase: Phase::Opening,
-            seen: HashMap::new(),
+            seen: Numbers::new(),
         }
     }
 
