@@ -5,6 +5,7 @@
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
+    clippy::panic,
     reason = "a program to be read by people"
 )]
 

@@ -31,11 +31,11 @@ pub use content::{
     Body, FileSlice, Files, Fill, Filler, Keep, Overflow, Pages, ReadError, Reader, Short, Slice,
 };
 pub use disk::{
-    ExtentReader, Extents, Found, Reading, Refused, Stamps, Stored, StoredBody, Volume,
+    ExtentReader, Extents, Found, Origin, Reading, Refused, Stamps, Stored, StoredBody, Volume,
     VolumeOptions, VolumeState, VolumeUsage, Writing,
 };
 #[doc(hidden)]
-pub use disk::{Inserted, Origin, Place, Places, SizeCode, Uses, VolumeIndex};
+pub use disk::{Inserted, Place, Places, SizeCode, Uses, VolumeIndex};
 pub use invalidate::{Aim, Ban, KeyTest, Tag, TooManyBans, Way};
 pub use key::KeyRef;
 pub use object::{Object, Weigh};

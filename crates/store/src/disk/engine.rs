@@ -11,7 +11,7 @@ use rapidhash::v3::{RapidSecrets, rapidhash_v3_seeded};
 use super::device::Device;
 use super::format::{Draft, HEAD, Superblock};
 use super::geometry::Geometry;
-use super::index::{Index, Inserted, Place};
+use super::index::{Index, Inserted, Origin, Place};
 use super::log::{Log, NoRoom, Phase, Run, Stream};
 use super::options::VolumeOptions;
 use super::reads::Reads;
@@ -66,6 +66,7 @@ pub(crate) struct Engine {
     secrets: RapidSecrets,
     superblock: Mutex<Superblock>,
     pub(crate) index: Index,
+    pub(crate) origin: Origin,
     pub(crate) segments: Segments,
     log: Mutex<Log>,
     /// There may be something to write.
@@ -77,7 +78,9 @@ pub(crate) struct Engine {
     pub(crate) reads: Reads,
     pub(crate) counters: Counters,
     now_secs: AtomicU32,
-    failures: AtomicU32,
+    /// Reads, and writes, that failed since one went well.
+    reading: AtomicU32,
+    writing: AtomicU32,
     down: AtomicBool,
 }
 
@@ -93,6 +96,12 @@ impl Engine {
         let slots = |object_bytes| {
             usize::try_from(geometry.log_bytes() / object_bytes).unwrap_or(usize::MAX)
         };
+        let (index, origin) = Index::open(
+            options.index_path(&superblock.uuid).as_deref(),
+            &superblock.uuid,
+            slots(OBJECT_BYTES_USUAL),
+            slots(OBJECT_BYTES_SMALL),
+        )?;
         Ok(Self {
             log: Mutex::new(Log::new(
                 geometry,
@@ -106,7 +115,8 @@ impl Engine {
             mark,
             secrets: RapidSecrets::seed(superblock.secret),
             superblock: Mutex::new(superblock),
-            index: Index::new(slots(OBJECT_BYTES_USUAL), slots(OBJECT_BYTES_SMALL))?,
+            index,
+            origin,
             segments: Segments::new(geometry.segments),
             work: Condvar::new(),
             progress: Condvar::new(),
@@ -114,7 +124,8 @@ impl Engine {
             reads: Reads::default(),
             counters: Counters::default(),
             now_secs: AtomicU32::new(0),
-            failures: AtomicU32::new(0),
+            reading: AtomicU32::new(0),
+            writing: AtomicU32::new(0),
             down: AtomicBool::new(false),
         })
     }
@@ -177,19 +188,34 @@ impl Engine {
         self.down.store(true, Relaxed);
     }
 
-    /// Takes note of how an access to the disk ended.
-    pub(crate) fn note<T>(&self, result: io::Result<T>) -> Option<T> {
+    /// Takes note of how a read ended.
+    pub(crate) fn note_read<T>(&self, result: io::Result<T>) -> Option<T> {
+        if result.is_err() {
+            count(&self.counters.read_errors);
+        }
+        self.note(&self.reading, result)
+    }
+
+    /// Takes note of how a write ended.
+    pub(crate) fn note_write<T>(&self, result: io::Result<T>) -> Option<T> {
+        if result.is_err() {
+            count(&self.counters.write_errors);
+        }
+        self.note(&self.writing, result)
+    }
+
+    fn note<T>(&self, failures: &AtomicU32, result: io::Result<T>) -> Option<T> {
         match result {
             Ok(value) => {
-                if self.failures.load(Relaxed) > 0 {
-                    self.failures.store(0, Relaxed);
+                if failures.load(Relaxed) > 0 {
+                    failures.store(0, Relaxed);
                 }
                 Some(value)
             }
             // A full disk is no failure of it: the volume becomes smaller.
             Err(error) if error.kind() == io::ErrorKind::StorageFull => None,
             Err(_) => {
-                if self.failures.fetch_add(1, Relaxed) + 1 >= FAILURES_MAX {
+                if failures.fetch_add(1, Relaxed) + 1 >= FAILURES_MAX {
                     self.take_down();
                 }
                 None

@@ -195,10 +195,7 @@ impl Engine {
             Patience::None => self.device.read_cached(at, bytes as usize),
             Patience::Some => self.device.read(at, bytes as usize).map(Cached::Bytes),
         };
-        if read.is_err() {
-            count(&self.counters.read_errors);
-        }
-        match self.note(read) {
+        match self.note_read(read) {
             None => Fetched::Failed,
             Some(Cached::Waits) => Fetched::Waits,
             Some(Cached::Bytes(bytes)) => {

@@ -41,8 +41,9 @@ mod tests;
 pub use engine::Refused;
 pub use find::{Found, Stored, StoredBody};
 pub use format::Stamps;
+pub use index::Origin;
 #[doc(hidden)]
-pub use index::{Index as VolumeIndex, Inserted, Origin, Place, Places, SizeCode, Uses};
+pub use index::{Index as VolumeIndex, Inserted, Place, Places, SizeCode, Uses};
 pub use large::{ExtentReader, Extents, Writing};
 pub use options::VolumeOptions;
 pub use reads::Reading;

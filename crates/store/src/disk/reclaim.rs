@@ -126,7 +126,7 @@ fn commit(engine: &Engine, void_below: u64) -> bool {
     let written = engine.write_superblock(|superblock| {
         superblock.watermark = superblock.watermark.max(below);
     });
-    if engine.note(written).is_none() {
+    if engine.note_write(written).is_none() {
         return false;
     }
     engine.log().release(&taken);

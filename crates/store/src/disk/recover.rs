@@ -8,15 +8,20 @@ use std::collections::{BTreeMap, VecDeque};
 use super::engine::Engine;
 use super::format::{ChunkHead, Entry, Kind, entries};
 use super::geometry::BLOCK;
-use super::index::{Place, SizeCode, Uses};
+use super::index::{Origin, Place, SizeCode, Uses};
 use super::log::{Log, Numbers, Phase, Run};
 use crate::usage::count;
 
 /// Learns what is stored. Ends early when the volume is closed.
 pub(crate) fn run(engine: &Engine) {
+    let attached = engine.is_attached();
     let Some(used) = segments(engine) else {
         return;
     };
+    if attached {
+        serve(engine);
+        return;
+    }
     for number in used.into_iter().rev() {
         if engine.log().run != Run::On {
             return;
@@ -34,9 +39,31 @@ pub(crate) fn run(engine: &Engine) {
         drop(log);
         count(&engine.counters.segments_recovered);
     }
+    serve(engine);
+}
+
+/// All there is can be found now. The next process may take the index over as it is, whenever this one ends.
+fn serve(engine: &Engine) {
     let mut log = engine.log();
     log.phase = Phase::Serving;
     log.seen = Numbers::new();
+    engine.index.set_lsn(engine.superblock().epoch);
+}
+
+impl Engine {
+    /// Whether all that is stored is in the index already, as the process before this one left it in shared memory. It is
+    /// marked with how often the volume had been opened then: had another process opened it since without using that
+    /// memory, it would lack what that one stored and removed.
+    fn is_attached(&self) -> bool {
+        let attached = matches!(self.origin, Origin::Attached);
+        let complete = attached && self.index.lsn() + 1 == self.superblock().epoch;
+        if attached && !complete {
+            self.index.remove_all_in(0..u32::MAX);
+        }
+        // Not before it is said again is it whole.
+        self.index.set_lsn(0);
+        complete
+    }
 }
 
 /// Finds out which segments are in use; returns them, the oldest first.
@@ -106,7 +133,7 @@ pub(crate) fn each_chunk(
         let table_at = engine.geometry.offset(number, at + head.table_at);
         let rest = (head.bytes - head.table_at) as usize;
         let read = engine.device.read(table_at, rest + BLOCK as usize);
-        let read = engine.note(read).unwrap_or_default();
+        let read = engine.note_read(read).unwrap_or_default();
         let table = read.get(..head.table_bytes());
         if let Some(entries) = table.and_then(|table| entries(table, &head)) {
             act(&head, entries);
@@ -121,7 +148,7 @@ pub(crate) fn each_chunk(
 fn block(engine: &Engine, number: u32, at: u32) -> Option<Vec<u8>> {
     let at = engine.geometry.offset(number, at);
     let read = engine.device.read(at, BLOCK as usize);
-    engine.note(read).filter(|block| !block.is_empty())
+    engine.note_read(read).filter(|block| !block.is_empty())
 }
 
 fn decode(engine: &Engine, number: u32, at: u32, block: &[u8]) -> Option<ChunkHead> {

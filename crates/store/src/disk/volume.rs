@@ -13,6 +13,7 @@ use super::engine::{Engine, Refused};
 use super::find::{Found, Stored, StoredBody};
 use super::format::{Draft, Kind, Stamps, Superblock};
 use super::geometry::Geometry;
+use super::index::Origin;
 use super::large::Writing;
 use super::log::{Phase, Run};
 use super::options::VolumeOptions;
@@ -42,6 +43,12 @@ impl Volume {
             std::fs::create_dir_all(&options.path)?;
         }
         let device = Device::open(&options.log_path(), true)?;
+        if let Some(old) = Superblock::read(&device)?
+            && let Some(index) = options.index_path(&old.uuid)
+        {
+            // It may never have been there.
+            drop(std::fs::remove_file(index));
+        }
         device.empty()?;
         let mut random = [0; 24];
         random_bytes(&mut random)?;
@@ -232,6 +239,12 @@ impl Volume {
         }
     }
 
+    /// Where the memory of the index comes from: for the log, if it isn't as it should be.
+    #[must_use]
+    pub fn index_origin(&self) -> &Origin {
+        &self.engine.origin
+    }
+
     /// What the volume holds and has done.
     #[must_use]
     pub fn usage(&self) -> VolumeUsage {
@@ -244,7 +257,7 @@ impl Volume {
             Phase::Serving => VolumeState::Serving,
         };
         let segments = engine.geometry.segments;
-        let used = segments - segments_free.min(segments);
+        let used = segments.saturating_sub(segments_free + log.retired_count());
         let usage = VolumeUsage {
             state,
             bytes_max: engine.geometry.log_bytes(),

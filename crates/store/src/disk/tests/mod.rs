@@ -1,8 +1,10 @@
 //! Volumes in a temporary directory.
 
+mod failure;
 pub(crate) mod faults;
 mod large;
 mod model;
+mod recovery;
 mod reinsert;
 mod small;
 
