@@ -8,12 +8,13 @@
     reason = "it is what an example is for"
 )]
 
-use std::fs;
+use std::fs::{self, File};
 use std::hint::black_box;
+use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
-use store::{Place, SizeCode, VolumeIndex as Index};
+use store::{ImageReader, ImageWriter, Place, SizeCode, Title, VolumeIndex as Index};
 
 const OBJECTS: u64 = 10_000_000;
 /// Slots at first, when it is to grow.
@@ -88,9 +89,72 @@ fn find_while_others(index: &Index, others: &str, other: impl Fn(u64) + Sync) {
     });
 }
 
+const VOLUME: [u8; 16] = [7; 16];
+
+fn checkpoint(index: &Index, path: &Path) -> std::io::Result<()> {
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(path)?;
+    let start = Instant::now();
+    let mut writer = ImageWriter::new(index, 1, 0);
+    let mut slowest = 0;
+    loop {
+        let step = Instant::now();
+        if !writer.step(index, &file)? {
+            break;
+        }
+        slowest = slowest.max(step.elapsed().as_micros());
+    }
+    let written = start.elapsed().as_millis();
+    writer.finish(index, &VOLUME, &file)?;
+    println!(
+        "image: {} MB written in {written} ms, the slowest block {slowest} µs; with fdatasync {} ms",
+        file.metadata()?.len() >> 20,
+        start.elapsed().as_millis()
+    );
+    let start = Instant::now();
+    let restored = Index::new(SLOTS_SMALL, 40 * OBJECTS as usize)?;
+    if let Some(title) = Title::read(&file, &VOLUME)?
+        && let Some(mut reader) = ImageReader::new(&restored, title)
+    {
+        while reader.step(&restored, &file, |_| true)? {}
+    }
+    println!(
+        "image read: {} of {} places in {} ms",
+        restored.len(),
+        index.len(),
+        start.elapsed().as_millis()
+    );
+    fs::remove_file(path)
+}
+
+fn attach(path: &Path) -> std::io::Result<()> {
+    let (index, origin) = Index::open(Some(path), &VOLUME, SLOTS_SMALL, 40 * OBJECTS as usize)?;
+    println!("in shared memory: {origin:?}");
+    for key in 0..OBJECTS {
+        index.insert(hash(key), place(key));
+    }
+    drop(index);
+    let start = Instant::now();
+    let (index, origin) = Index::open(Some(path), &VOLUME, SLOTS_SMALL, 40 * OBJECTS as usize)?;
+    let attached = start.elapsed().as_micros();
+    let first = index.find(hash(1)).len();
+    println!(
+        "attached again: {origin:?} with {} places in {attached} µs, first find of {first} after {} µs",
+        index.len(),
+        start.elapsed().as_micros()
+    );
+    fs::remove_file(path)
+}
+
 fn main() -> std::io::Result<()> {
     drop(fill(12 * OBJECTS as usize / 10)?);
     let index = fill(SLOTS_SMALL)?;
+    checkpoint(&index, &std::env::temp_dir().join("squall-index-cost"))?;
+    attach(Path::new("/dev/shm/squall-index-cost"))?;
     let hit = nanos(ROUNDS, |round| {
         black_box(index.find(hash(some_key(round))));
     });

@@ -35,7 +35,9 @@ pub use disk::{
     VolumeUsage,
 };
 #[doc(hidden)]
-pub use disk::{Inserted, Origin, Place, Places, SizeCode, Uses, VolumeIndex};
+pub use disk::{
+    ImageReader, ImageWriter, Inserted, Origin, Place, Places, SizeCode, Title, Uses, VolumeIndex,
+};
 pub use invalidate::{Aim, Ban, KeyTest, Tag, TooManyBans, Way};
 pub use key::KeyRef;
 pub use object::{Object, Weigh};

@@ -38,7 +38,10 @@ pub use engine::Refused;
 pub use find::{Found, Stored, StoredBody};
 pub use format::Stamps;
 #[doc(hidden)]
-pub use index::{Index as VolumeIndex, Inserted, Origin, Place, Places, SizeCode, Uses};
+pub use index::{
+    ImageReader, ImageWriter, Index as VolumeIndex, Inserted, Origin, Place, Places, SizeCode,
+    Title, Uses,
+};
 pub use options::VolumeOptions;
 pub use reads::Reading;
 pub use usage::{VolumeState, VolumeUsage};

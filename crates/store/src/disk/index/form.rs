@@ -104,7 +104,7 @@ impl Form {
     }
 
     /// What is known of the hash of a slot in that line.
-    fn known_at(self, spot: Spot, shape: Shape) -> Known {
+    pub(super) fn known_at(self, spot: Spot, shape: Shape) -> Known {
         let moved = spot.line >= shape.frontier as usize + shape.step as usize;
         let step = shape.step + u32::from(moved);
         let bucket = spot.line.saturating_sub(step as usize) as u64;
@@ -180,6 +180,14 @@ impl Shape {
     pub(super) fn at(form: Form, step: u32) -> Self {
         let frontier = form.buckets(step);
         Self { step, frontier }
+    }
+
+    /// Whether an index of that form and that last step can have it.
+    pub(super) fn is_sound(self, form: Form, last_step: u32) -> bool {
+        let Self { step, frontier } = self;
+        step <= last_step
+            && frontier <= form.buckets(step)
+            && (step < last_step || frontier == form.buckets(step))
     }
 
     pub(super) fn of_bits(bits: u64) -> Self {
