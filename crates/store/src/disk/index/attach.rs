@@ -319,7 +319,7 @@ mod tests {
         assert!(index.bytes() > 700_000 && index.bytes() < 1 << 20);
         assert_eq!(index.dropped() + index.len() as u64, 200_000);
         let too_large = Path::new(&folder).join("another");
-        let (_, origin) = open(&too_large, &VOLUME, 10_000_000);
+        let (_, origin) = Index::open(Some(&too_large), &VOLUME, 200_000, 10_000_000).unwrap();
         assert!(matches!(origin, Origin::Instead(_)), "{origin:?}");
         assert_eq!(metadata(&too_large).unwrap().len(), 0);
     }

@@ -108,13 +108,19 @@ impl Form {
         let moved = spot.line >= shape.frontier as usize + shape.step as usize;
         let step = shape.step + u32::from(moved);
         let bucket = spot.line.saturating_sub(step as usize) as u64;
-        // The smallest x from which on bucket and tag are at least these.
-        let rest = u64::from(spot.tag & !CHOICE);
-        let least = u128::from(bucket << REST_BITS | rest) << (64 - REST_BITS);
-        let unit = u128::from(self.buckets(step)) << self.unknown_bits();
-        let x = least.div_ceil(unit) << self.unknown_bits();
+        // The smallest x from which on bucket and tag are at least these, in units of the lowest known bit.
+        let least = bucket << REST_BITS | u64::from(spot.tag & !CHOICE);
+        let shift = self.known_bits - REST_BITS;
+        let buckets = self.buckets(step);
+        let units = if least.leading_zeros() >= shift {
+            (least << shift).div_ceil(u64::from(buckets))
+        } else {
+            // As rarely as there are billions of slots, for division of so many bits is slow.
+            let units = (u128::from(least) << shift).div_ceil(u128::from(buckets));
+            u64::try_from(units).unwrap_or(0)
+        };
         // Of a slot that is one of these it fits; of anything else nothing is promised.
-        let x = u64::try_from(x).unwrap_or(0);
+        let x = units << self.unknown_bits();
         if spot.tag & CHOICE == 0 {
             Known([x, self.scrambled(x)])
         } else {
