@@ -35,7 +35,9 @@ pub use disk::{
     VolumeOptions, VolumeState, VolumeUsage, Writing,
 };
 #[doc(hidden)]
-pub use disk::{Inserted, Place, Places, SizeCode, Uses, VolumeIndex};
+pub use disk::{
+    ImageReader, ImageWriter, Inserted, Place, Places, SizeCode, Title, Uses, VolumeIndex,
+};
 pub use invalidate::{Aim, Ban, KeyTest, Tag, TooManyBans, Way};
 pub use key::KeyRef;
 pub use object::{Object, Weigh};

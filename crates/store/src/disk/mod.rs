@@ -43,7 +43,9 @@ pub use find::{Found, Stored, StoredBody};
 pub use format::Stamps;
 pub use index::Origin;
 #[doc(hidden)]
-pub use index::{Index as VolumeIndex, Inserted, Place, Places, SizeCode, Uses};
+pub use index::{
+    ImageReader, ImageWriter, Index as VolumeIndex, Inserted, Place, Places, SizeCode, Title, Uses,
+};
 pub use large::{ExtentReader, Extents, Writing};
 pub use options::VolumeOptions;
 pub use reads::Reading;

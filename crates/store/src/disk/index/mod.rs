@@ -11,6 +11,7 @@
 //! | `mod` | what reads: lock-free |
 //! | `change` | what writes: under one lock |
 //! | `attach` | the index in shared memory, which outlives the process |
+//! | `image/` | the index on disk, which comes back after the machine was down |
 //!
 //! A key has two lines of eight slots, one of memory's cache lines each, and lies in either. Writers hold a lock, for
 //! less time than a record takes to be copied. Finders hold none: what moves, because the table grows or makes room,
@@ -20,6 +21,7 @@
 mod attach;
 mod change;
 mod form;
+mod image;
 mod place;
 mod table;
 #[cfg(test)]
@@ -35,6 +37,8 @@ use smallvec::SmallVec;
 pub use attach::Origin;
 pub use change::Inserted;
 use form::{Form, Known};
+use image::Passage;
+pub use image::{ImageReader, ImageWriter, Title};
 use place::Word;
 pub use place::{Place, SizeCode, Uses};
 use table::{Slot, Table};
@@ -50,6 +54,7 @@ pub struct Index {
     form: Form,
     table: Table,
     writer: Mutex<()>,
+    passage: Passage,
 }
 
 /// What [`Index::find`] finds: mostly nothing or one place.
@@ -95,6 +100,12 @@ impl Index {
             }
             found
         })
+    }
+
+    /// What the index knows of a hash: mostly no other hash gives the same. See [`ImageReader::step`].
+    #[must_use]
+    pub fn known_of(&self, hash: u64) -> u64 {
+        self.form.known(hash).0[0]
     }
 
     /// Notes a use of what lies there. All that a hit writes, and not even that while nothing new can be said.
@@ -149,7 +160,7 @@ impl Index {
     /// Objects that it has room for at its present size.
     #[must_use]
     pub fn slots(&self) -> usize {
-        self.form.buckets(self.table.shape().step) as usize * WAYS
+        self.slots_at(self.table.shape().step)
     }
 
     /// Memory in use.
@@ -168,6 +179,10 @@ impl Index {
     #[must_use]
     pub fn is_confined(&self) -> bool {
         self.table.is_confined()
+    }
+
+    fn slots_at(&self, step: u32) -> usize {
+        self.form.buckets(step) as usize * WAYS
     }
 
     /// Whether it is so full that it is to grow.
