@@ -17,7 +17,7 @@ use std::task::Waker;
 
 use bytes::Bytes;
 
-use super::format::{Draft, ENTRY, HEAD};
+use super::format::{Draft, ENTRY, Filled, HEAD, Mark};
 use super::geometry::{Geometry, narrow};
 use super::index::{Place, SizeCode};
 use super::segments::Segments;
@@ -65,9 +65,9 @@ pub(crate) enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Run {
     On,
-    /// They end as soon as all is written.
-    Flush,
-    /// They end at once.
+    /// All end but those that write and read.
+    Closing,
+    /// All end at once.
     Stop,
 }
 
@@ -118,8 +118,6 @@ pub(crate) struct Log {
     owed: Vec<(u64, u64)>,
     pub(crate) run: Run,
     pub(crate) phase: Phase,
-    /// While recovering, the highest number seen of each key that was met, in the log or since.
-    pub(crate) seen: Numbers,
 }
 
 impl Log {
@@ -145,7 +143,6 @@ impl Log {
             owed: Vec::new(),
             run: Run::On,
             phase: Phase::Opening,
-            seen: Numbers::new(),
         }
     }
 
@@ -274,6 +271,25 @@ impl Log {
         }
         self.hurry = false;
         Ok(self.sealed_total)
+    }
+
+    /// Seals all open chunks, and marks where what is added from now on begins.
+    pub(crate) fn mark(&mut self) -> Result<Mark, NoRoom> {
+        self.seal_all()?;
+        let lsn = self.number();
+        let open = [&self.new, &self.again, &self.large].map(|stream| {
+            stream
+                .segment
+                .map_or_else(Filled::default, |segment| Filled {
+                    born: segment.born,
+                    filled: segment.next,
+                })
+        });
+        Ok(Mark {
+            number: 0,
+            lsn,
+            open,
+        })
     }
 
     /// Has the fragments that were added so far be written before what is added from now on.
