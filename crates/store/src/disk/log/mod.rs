@@ -111,7 +111,7 @@ pub(crate) struct Log {
     /// What was begun before this number is void.
     void_below: u64,
     waiting: Vec<Waker>,
-    /// Whether what is open must not wait for the next tick.
+    /// Whether tombstones must not wait for the next tick.
     hurry: bool,
     /// Removed keys, with the number of their removal, that there was no room to write down. Until there is, a crash
     /// brings back what was stored under them.
@@ -269,7 +269,6 @@ impl Log {
         for stream in [Stream::New, Stream::Again, Stream::Large] {
             self.seal(stream)?;
         }
-        self.hurry = false;
         Ok(self.sealed_total)
     }
 
@@ -327,7 +326,7 @@ impl Log {
         self.owed.is_empty()
     }
 
-    /// Has what is open written at once.
+    /// Has tombstones written at once.
     pub(crate) fn hurry(&mut self) {
         self.hurry = true;
     }
@@ -336,7 +335,7 @@ impl Log {
     pub(crate) fn next_sealed(&mut self) -> Option<Arc<Sealed>> {
         if self.hurry && self.sealed.is_empty() {
             // Nothing waits for the disk, so this can.
-            let _total = self.seal_all();
+            self.hurry = self.seal(Stream::Again).is_err();
         }
         self.sealed.front().cloned()
     }
