@@ -36,13 +36,14 @@ impl Volume {
     /// # Errors
     /// If the size is too small for a volume, another process has it open, or the disk fails.
     pub fn create(options: &VolumeOptions) -> io::Result<()> {
-        let geometry = Geometry::for_bytes(options.bytes).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidInput, "the volume is too small")
-        })?;
         if !options.path.exists() {
             std::fs::create_dir_all(&options.path)?;
         }
         let device = Device::open(&options.log_path(), true)?;
+        let bytes = options.bytes.min(device.capacity()?.unwrap_or(u64::MAX));
+        let geometry = Geometry::for_bytes(bytes).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidInput, "the volume is too small")
+        })?;
         if let Some(old) = Superblock::read(&device)?
             && let Some(index) = options.index_path(&old.uuid)
         {
@@ -85,7 +86,8 @@ impl Volume {
         let mut superblock = Superblock::read(&device)?.ok_or_else(|| {
             io::Error::new(io::ErrorKind::InvalidData, "no volume is in the file")
         })?;
-        superblock.geometry = superblock.geometry.resized(options.bytes);
+        let bytes = options.bytes.min(device.capacity()?.unwrap_or(u64::MAX));
+        superblock.geometry = superblock.geometry.resized(bytes);
         superblock.epoch += 1;
         superblock.sequence += 1;
         superblock.write(&device)?;
