@@ -31,8 +31,8 @@ pub use content::{
     Body, FileSlice, Files, Fill, Filler, Keep, Overflow, Pages, ReadError, Reader, Short, Slice,
 };
 pub use disk::{
-    ExtentReader, Extents, Found, Origin, Reading, Refused, Stamps, Stored, StoredBody, Volume,
-    VolumeOptions, VolumeState, VolumeUsage, Writing,
+    ExtentReader, Extents, Found, Listed, ListedContent, Origin, Reading, Refused, Stamps, Stored,
+    StoredBody, Volume, VolumeOptions, VolumeState, VolumeUsage, Writing,
 };
 #[doc(hidden)]
 pub use disk::{

@@ -1,6 +1,7 @@
 //! A volume as its owner sees it.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -15,6 +16,7 @@ use super::format::{Draft, Kind, Mark, Stamps, Superblock};
 use super::geometry::Geometry;
 use super::index::Origin;
 use super::large::Writing;
+use super::list::Listed;
 use super::log::{Phase, Run};
 use super::options::VolumeOptions;
 use super::usage::{VolumeState, VolumeUsage};
@@ -187,6 +189,11 @@ impl Volume {
     /// is at once. Returns whether something may have been there.
     pub fn remove(&self, key: &[u8]) -> bool {
         self.engine.remove(self.engine.hash(key))
+    }
+
+    /// Shows all that is stored and in the file, in the order of the log, until `show` has enough; reads all of it.
+    pub fn list(&self, mut show: impl FnMut(Listed) -> ControlFlow<()>) {
+        self.engine.list(&mut show);
     }
 
     /// Removes all there is.
