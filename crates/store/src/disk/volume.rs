@@ -10,7 +10,7 @@ use std::time::Duration;
 use smallvec::SmallVec;
 
 use super::device::Device;
-use super::engine::{Engine, Refused};
+use super::engine::{Aim, Engine, Refused};
 use super::find::{Found, Stored, StoredBody};
 use super::format::{Draft, Kind, Mark, Stamps, Superblock};
 use super::geometry::Geometry;
@@ -115,15 +115,15 @@ impl Volume {
         let hash = self.engine.hash(key);
         let draft = Draft::new(Kind::Whole, hash, key, meta, body, stamps);
         if self.takes(bytes) {
-            return self.put_record(&draft);
+            return self.put_record(&draft, Aim::Stored);
         }
         self.engine.count_refused(Refused::Size);
         Err(Refused::Size)
     }
 
-    fn put_record(&self, draft: &Draft<'_>) -> Result<(), Refused> {
+    fn put_record(&self, draft: &Draft<'_>, aim: Aim) -> Result<(), Refused> {
         if draft.bytes() <= self.engine.geometry.record_bytes_max() {
-            return self.engine.store(draft).map(|_| ());
+            return self.engine.store(draft, aim).map(|_| ());
         }
         self.engine.count_refused(Refused::Size);
         Err(Refused::Size)
@@ -167,22 +167,19 @@ impl Volume {
     /// Stores `stored` anew, with another meta and other stamps: after a validation.
     ///
     /// # Errors
-    /// See [`Refused`]. What was stored before stays then.
+    /// [`Refused::Gone`] if it was removed meanwhile; others as with [`Volume::put`]. What is stored stays then.
     pub fn update(&self, stored: &Stored, meta: &[u8], stamps: Stamps) -> Result<(), Refused> {
-        let extents = match &stored.body {
-            StoredBody::Whole(body) => return self.put(&stored.key, meta, &[body], stamps),
-            StoredBody::Extents(extents) => extents.list().encode(),
+        let list;
+        let (kind, body) = match &stored.body {
+            StoredBody::Whole(body) => (Kind::Whole, body.as_ref()),
+            StoredBody::Extents(extents) => {
+                list = extents.list().encode();
+                (Kind::Extents, list.as_slice())
+            }
         };
-        let hash = self.engine.hash(&stored.key);
-        let body = SmallVec::from_slice(&[extents.as_slice()]);
-        self.put_record(&Draft::new(
-            Kind::Extents,
-            hash,
-            &stored.key,
-            meta,
-            body,
-            stamps,
-        ))
+        let (hash, body) = (self.engine.hash(&stored.key), SmallVec::from_slice(&[body]));
+        let draft = Draft::new(kind, hash, &stored.key, meta, body, stamps);
+        self.put_record(&draft, Aim::Renewed)
     }
 
     /// Removes what is stored under `key`, for good: not even a crash brings it back, once the next chunk is written, which
@@ -305,6 +302,7 @@ impl Volume {
             refused_busy: counters.refused_busy.load(Relaxed),
             refused_full: counters.refused_full.load(Relaxed),
             refused_closed: counters.refused_closed.load(Relaxed),
+            refused_gone: counters.refused_gone.load(Relaxed),
             reads_refused: counters.reads_refused.load(Relaxed),
             images: counters.images.load(Relaxed),
             images_failed: counters.images_failed.load(Relaxed),

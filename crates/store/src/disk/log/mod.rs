@@ -372,6 +372,11 @@ impl Log {
         open.next().or_else(|| sealed.next())
     }
 
+    /// Whether a chunk could be sealed and another one opened.
+    pub(crate) fn has_room(&self) -> bool {
+        self.phase != Phase::Opening && !self.is_full() && self.free.len() > KEPT
+    }
+
     /// Wakes `waker` when there may be room again.
     pub(crate) fn wait(&mut self, waker: &Waker) {
         if !self.waiting.iter().any(|waiting| waiting.will_wake(waker)) {
