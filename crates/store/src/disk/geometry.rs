@@ -86,6 +86,17 @@ impl Geometry {
         u64::from(self.segments) << self.segment_log2
     }
 
+    /// Segments to keep free: enough that writing never waits, not so many that the space is missed.
+    pub(crate) fn segments_free_min(&self) -> usize {
+        let share = self.segments / 50;
+        share.max(4).min(self.segments / 4) as usize
+    }
+
+    /// Segments to make free in one go, as each go costs a wait for the disk. As many are left to what is kept of them.
+    pub(crate) fn segments_batch(&self) -> usize {
+        self.segments_free_min() / 2
+    }
+
     /// Bytes of the largest record, its head included. Two of them fit into a chunk.
     pub(crate) fn record_bytes_max(&self) -> usize {
         (self.chunk() / 2 - BLOCK) as usize

@@ -341,7 +341,7 @@ fn start(engine: &Arc<Engine>) -> io::Result<Vec<JoinHandle<()>>> {
         io::Result::Ok(())
     };
     spawn("store-write", |engine| writer::run(engine))?;
-    spawn("store-reclaim", |engine| reclaim::run(engine))?;
+    spawn("store-reclaim", reclaim::run)?;
     spawn("store-image", |engine| checkpoint::run(engine))?;
     for _ in 0..engine.options.readers.max(1) {
         spawn("store-read", reads::run)?;

@@ -166,14 +166,10 @@ impl Writing {
     }
 
     fn store_fragment(&self) -> Result<Extent, Refused> {
-        let stamps = Stamps {
-            judged: self.list.id,
-            date: narrow(self.list.extents.len()),
-            ..Stamps::default()
-        };
-        let parts = self.pending.iter().map(AsRef::as_ref).collect();
-        let draft = Draft::new(Kind::Fragment, self.hash, &[], &[], parts, stamps);
-        self.engine.store_fragment(&draft, self.pending_bytes)
+        let parts: SmallVec<[&[u8]; 8]> = self.pending.iter().map(AsRef::as_ref).collect();
+        let which = (self.list.id, self.list.extents.len());
+        self.engine
+            .store_fragment(Stream::Large, self.hash, which, &parts)
     }
 
     /// Waits, where that helps.
@@ -201,26 +197,6 @@ impl Writing {
             .options
             .object_bytes_max
             .min(self.engine.body_bytes_max())
-    }
-}
-
-impl Engine {
-    fn store_fragment(&self, draft: &Draft<'_>, bytes: u32) -> Result<Extent, Refused> {
-        if self.is_down() {
-            return Err(Refused::OutOfService);
-        }
-        let mut log = self.log();
-        let lsn = log.number();
-        let place = self.append(&mut log, Stream::Large, draft, lsn, 0)?;
-        let segment = self
-            .geometry
-            .locate(place.granule)
-            .map_or(0, |(segment, _)| segment);
-        Ok(Extent {
-            granule: place.granule,
-            bytes,
-            born: self.segments.born(segment),
-        })
     }
 }
 

@@ -71,8 +71,6 @@ pub(crate) enum Run {
     Stop,
 }
 
-/// Free segments that are left to the reclaimer, which can make others free only after it has written something.
-const KEPT: usize = 1;
 /// Removed keys that wait to be written down.
 const OWED_MAX: usize = 64 << 10;
 
@@ -227,7 +225,12 @@ impl Log {
         if self.phase == Phase::Opening {
             return Err(NoRoom::Opening);
         }
-        let kept = if stream == Stream::Again { 0 } else { KEPT };
+        // The reclaimer makes others free only after it has written what it keeps of them.
+        let kept = if stream == Stream::Again {
+            0
+        } else {
+            self.geometry.segments_batch()
+        };
         if self.free.len() <= kept {
             return Err(NoRoom::Segments);
         }
@@ -374,7 +377,9 @@ impl Log {
 
     /// Whether a chunk could be sealed and another one opened.
     pub(crate) fn has_room(&self) -> bool {
-        self.phase != Phase::Opening && !self.is_full() && self.free.len() > KEPT
+        self.phase != Phase::Opening
+            && !self.is_full()
+            && self.free.len() > self.geometry.segments_batch()
     }
 
     /// Wakes `waker` when there may be room again.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{Volume, get, made, noise, opened, options, stamps, until, wait};
-use crate::disk::{ExtentReader, Extents, Refused, StoredBody, Writing};
+use crate::disk::{ExtentReader, Extents, Refused, StoredBody, VolumeState, Writing};
 
 const MIB: u64 = 1 << 20;
 
@@ -135,10 +135,20 @@ fn a_new_head_leads_to_the_same_body() {
     holds(&opened(folder.path(), 64 * MIB), b"a", &body);
 }
 
+/// A volume that loses what is used, too.
+fn made_without_reinsertion(path: &std::path::Path) -> Arc<Volume> {
+    drop(made(path, 4 * MIB));
+    let mut options = options(path, 4 * MIB);
+    options.reinsert_max_percent = 0;
+    let volume = Volume::open(options).unwrap();
+    until(|| volume.usage().state == VolumeState::Serving);
+    volume
+}
+
 #[test]
 fn what_is_being_read_is_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
-    let volume = made(folder.path(), 4 * MIB);
+    let volume = made_without_reinsertion(folder.path());
     let body = noise(1, 200_000);
     store(&volume, b"a", 1, &body).unwrap();
     let held = extents(&volume, b"a").unwrap();
@@ -167,7 +177,7 @@ fn what_is_being_read_is_not_overwritten() {
 #[test]
 fn a_body_whose_fragments_are_gone_is_not_found() {
     let folder = tempfile::tempdir().unwrap();
-    let volume = made(folder.path(), 4 * MIB);
+    let volume = made_without_reinsertion(folder.path());
     store(&volume, b"a", 1, &noise(1, 200_000)).unwrap();
     let stored = get(&volume, b"a").unwrap();
     for number in 0..100 {

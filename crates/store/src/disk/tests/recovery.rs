@@ -192,15 +192,13 @@ fn check_with_image(place: &Place) -> Arc<Volume> {
     volume
 }
 
-fn image(place: &Place) -> PathBuf {
+fn images(place: &Place) -> Vec<PathBuf> {
     let ending = |name: &str| place.folder.path().join(format!("squall.log.index-{name}"));
-    let newest = ["a", "b"]
+    ["a", "b"]
         .map(ending)
         .into_iter()
-        .filter(|path| path.exists());
-    newest
-        .max_by_key(|path| path.metadata().unwrap().modified().unwrap())
-        .unwrap()
+        .filter(|path| path.exists())
+        .collect()
 }
 
 #[test]
@@ -216,11 +214,12 @@ fn an_image_and_what_came_after_it_are_all() {
 fn what_a_damaged_image_lacks_is_in_the_log() {
     let place = Place::new();
     with_image(&place);
-    let path = image(&place);
-    let mut bytes = std::fs::read(&path).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    std::fs::write(&path, bytes).unwrap();
+    for path in images(&place) {
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+    }
     let volume = check_with_image(&place);
     assert_eq!(volume.usage().images_failed, 1);
 }
@@ -229,7 +228,9 @@ fn what_a_damaged_image_lacks_is_in_the_log() {
 fn without_its_image_the_log_is_read() {
     let place = Place::new();
     with_image(&place);
-    std::fs::remove_file(image(&place)).unwrap();
+    for path in images(&place) {
+        std::fs::remove_file(path).unwrap();
+    }
     check_with_image(&place);
 }
 
@@ -241,8 +242,10 @@ fn an_image_is_not_believed_where_the_log_was_written_over() {
     volume.close().unwrap();
     drop(volume);
     let log = place.folder.path().join("squall.log");
-    let old = image(&place);
-    let image = std::fs::read(&old).unwrap();
+    let old: Vec<_> = images(&place)
+        .into_iter()
+        .map(|path| (std::fs::read(&path).unwrap(), path))
+        .collect();
     let superblocks = std::fs::read(&log).unwrap()[..64 << 10].to_vec();
     // All is written over, several times, by others.
     let volume = open(place.private());
@@ -262,15 +265,12 @@ fn an_image_is_not_believed_where_the_log_was_written_over() {
     let newest = (500..6000).filter(|key| holds(&volume, *key)).count();
     drop(volume);
     // As if none of the later checkpoints had reached the disk.
-    for ending in ["a", "b"] {
-        drop(std::fs::remove_file(
-            place
-                .folder
-                .path()
-                .join(format!("squall.log.index-{ending}")),
-        ));
+    for path in images(&place) {
+        std::fs::remove_file(path).unwrap();
     }
-    std::fs::write(&old, image).unwrap();
+    for (image, path) in old {
+        std::fs::write(path, image).unwrap();
+    }
     let file = std::fs::OpenOptions::new().write(true).open(&log).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&file, &superblocks, 0).unwrap();
     let volume = open(place.private());
