@@ -31,8 +31,8 @@ pub use content::{
     Body, FileSlice, Files, Fill, Filler, Keep, Overflow, Pages, ReadError, Reader, Short, Slice,
 };
 pub use disk::{
-    Found, Reading, Refused, Stamps, Stored, StoredBody, Volume, VolumeOptions, VolumeState,
-    VolumeUsage,
+    ExtentReader, Extents, Found, Reading, Refused, Stamps, Stored, StoredBody, Volume,
+    VolumeOptions, VolumeState, VolumeUsage, Writing,
 };
 #[doc(hidden)]
 pub use disk::{

@@ -3,14 +3,16 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_seeded};
 
 use super::device::Device;
-use super::format::{Draft, Superblock};
+use super::format::{Draft, HEAD, Superblock};
 use super::geometry::Geometry;
 use super::index::{Index, Inserted, Place};
-use super::log::{Log, NoRoom, Phase, Stream};
+use super::log::{Log, NoRoom, Phase, Run, Stream};
 use super::options::VolumeOptions;
 use super::reads::Reads;
 use super::segments::Segments;
@@ -74,6 +76,7 @@ pub(crate) struct Engine {
     pub(crate) scarce: Condvar,
     pub(crate) reads: Reads,
     pub(crate) counters: Counters,
+    now_secs: AtomicU32,
     failures: AtomicU32,
     down: AtomicBool,
 }
@@ -110,6 +113,7 @@ impl Engine {
             scarce: Condvar::new(),
             reads: Reads::default(),
             counters: Counters::default(),
+            now_secs: AtomicU32::new(0),
             failures: AtomicU32::new(0),
             down: AtomicBool::new(false),
         })
@@ -143,6 +147,26 @@ impl Engine {
         next.write(&self.device)?;
         *superblock = next;
         Ok(())
+    }
+
+    /// The log, once there is room for a chunk to be sealed in; or at its end.
+    pub(crate) fn log_with_room(&self) -> MutexGuard<'_, Log> {
+        let waited = self
+            .progress
+            .wait_while(self.log(), |log| log.is_full() && log.run == Run::On);
+        waited.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The latest time that anybody has told of.
+    pub(crate) fn now_secs(&self) -> u32 {
+        self.now_secs.load(Relaxed)
+    }
+
+    /// Tells the time. Written once a second, not with every hit.
+    pub(crate) fn tell(&self, now_secs: u32) {
+        if self.now_secs.load(Relaxed) < now_secs {
+            self.now_secs.store(now_secs, Relaxed);
+        }
     }
 
     pub(crate) fn is_down(&self) -> bool {
@@ -196,13 +220,13 @@ impl Engine {
         });
     }
 
-    fn try_store(&self, draft: &Draft<'_>) -> Result<Place, Refused> {
+    pub(crate) fn try_store(&self, draft: &Draft<'_>) -> Result<Place, Refused> {
         if self.is_down() {
             return Err(Refused::OutOfService);
         }
         let mut log = self.log();
         let lsn = log.number();
-        let place = self.append(&mut log, Stream::New, draft, lsn)?;
+        let place = self.append(&mut log, Stream::New, draft, lsn, 0)?;
         self.meet(&mut log, draft.hash(), lsn);
         self.index_only(draft.hash(), place);
         Ok(place)
@@ -215,10 +239,11 @@ impl Engine {
         stream: Stream,
         draft: &Draft<'_>,
         lsn: u64,
+        frequency: u8,
     ) -> Result<Place, Refused> {
         let sealed = log.sealed_count();
         let free = log.free_count();
-        let result = log.append(&self.segments, stream, draft, lsn, 0);
+        let result = log.append(&self.segments, stream, draft, lsn, frequency);
         if log.sealed_count() > sealed {
             self.work.notify_one();
         }
@@ -245,7 +270,14 @@ impl Engine {
                 replaced = self.index.replace(hash, old, place);
             }
         }
-        if !replaced && let Inserted::Dropped(_) = self.index.insert(hash, place) {
+        if !replaced {
+            self.index_new(hash, place);
+        }
+    }
+
+    /// Adds `place`, where nothing is known of this hash.
+    pub(crate) fn index_new(&self, hash: u64, place: Place) {
+        if let Inserted::Dropped(_) = self.index.insert(hash, place) {
             count(&self.counters.index_drops);
         }
     }
@@ -259,28 +291,78 @@ impl Engine {
         }
         let lsn = log.number();
         self.meet(&mut log, hash, lsn);
-        let tombstone = Draft::tombstone(hash);
-        match self.append(&mut log, Stream::New, &tombstone, lsn) {
-            Ok(_) => {
-                log.hurry();
-                self.work.notify_one();
-            }
-            Err(_) if log.owe(hash, lsn) => {}
-            Err(_) => count(&self.counters.tombstones_lost),
-        }
+        self.bury(&mut log, hash, lsn);
+        log.hurry();
+        self.work.notify_one();
         drop(log);
         count(&self.counters.removes);
         removed
     }
 
-    /// Writes the tombstones for which there was no room.
-    pub(crate) fn pay(&self, log: &mut Log) {
-        while let Some((hash, lsn)) = log.owed() {
-            let tombstone = Draft::tombstone(hash);
-            if self.append(log, Stream::New, &tombstone, lsn).is_err() {
-                log.owe(hash, lsn);
-                return;
-            }
+    /// Writes down that nothing below this number is to be found under a hash; when there is room, if there is none.
+    pub(crate) fn bury(&self, log: &mut Log, hash: u64, lsn: u64) {
+        let tombstone = Draft::tombstone(hash);
+        let written = self.append(log, Stream::Again, &tombstone, lsn, 0).is_ok();
+        if !written && !log.owe(hash, lsn) {
+            count(&self.counters.tombstones_lost);
         }
+    }
+
+    /// Has `waker` woken when there may be room; `false` if there never will be.
+    pub(crate) fn wait_for_room(&self, waker: &Waker) -> bool {
+        let mut log = self.log();
+        let ever = log.run == Run::On && !self.is_down();
+        if ever {
+            log.wait(waker);
+        }
+        ever
+    }
+
+    /// Whether a record of a fragment of so many bytes can be read, in memory or in the file.
+    pub(crate) fn is_there(&self, segment: u32, within: u32, bytes: u32) -> bool {
+        let written = self.segments.written(segment);
+        let end = u64::from(within) + HEAD as u64 + u64::from(bytes);
+        end <= u64::from(written)
+            || self.log().buffered(segment, within, 1).is_some()
+            || end <= u64::from(self.segments.written(segment))
+    }
+
+    /// Somebody has read a large body to its end: its segments may be what the reclaimer waits for.
+    pub(crate) fn unpinned(&self) {
+        self.scarce.notify_one();
+    }
+
+    /// Writes the tombstones for which there was no room; `false` if there still is none.
+    pub(crate) fn pay(&self, log: &mut Log) -> bool {
+        let owed = log.owed();
+        for (hash, lsn) in owed {
+            self.bury(log, hash, lsn);
+        }
+        log.owes_nothing()
+    }
+
+    /// Waits until all that was added before is in the file, or lost. `false` if that takes longer than `most`.
+    pub(crate) fn flush(&self, most: Duration) -> bool {
+        let log = self.log();
+        let unpaid = |log: &mut Log| log.run == Run::On && !self.pay(log);
+        let waited = self.progress.wait_timeout_while(log, most, unpaid);
+        let (log, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        drop(log);
+        !timeout.timed_out() && self.write_out(most)
+    }
+
+    /// The same, but for the tombstones for which there is no room.
+    pub(crate) fn write_out(&self, most: Duration) -> bool {
+        let log = self.log();
+        let mut target = None;
+        let waited = self.progress.wait_timeout_while(log, most, |log| {
+            if target.is_none() {
+                target = log.seal_all().ok();
+                self.work.notify_one();
+            }
+            target.is_none_or(|target| log.written_total() < target) && log.run == Run::On
+        });
+        let (log, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        log.run == Run::On && !timeout.timed_out()
     }
 }

@@ -12,7 +12,8 @@
 //! | `segments` | which segments are in use, how far they are written, who reads them |
 //! | `index/` | where a record lies, by the hash of its key |
 //! | `find`, `reads` | reading, at once where the kernel has it in memory, else by threads that wait |
-//! | `writer`, `reclaim`, `recover` | the other threads |
+//! | `large/` | bodies in fragments |
+//! | `writer`, `reclaim` with `reinsert`, `recover` | the other threads |
 //! | `engine`, `device` | what all threads share; the file |
 
 mod device;
@@ -21,17 +22,20 @@ mod find;
 mod format;
 mod geometry;
 mod index;
+mod large;
 mod log;
 mod options;
 mod reads;
 mod reclaim;
 mod recover;
+mod reinsert;
 mod segments;
 mod usage;
 mod volume;
 mod writer;
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "sizes in tests are small")]
 mod tests;
 
 pub use engine::Refused;
@@ -42,6 +46,7 @@ pub use index::{
     ImageReader, ImageWriter, Index as VolumeIndex, Inserted, Origin, Place, Places, SizeCode,
     Title, Uses,
 };
+pub use large::{ExtentReader, Extents, Writing};
 pub use options::VolumeOptions;
 pub use reads::Reading;
 pub use usage::{VolumeState, VolumeUsage};

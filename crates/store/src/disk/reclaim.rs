@@ -8,15 +8,18 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::engine::Engine;
-use super::format::{Draft, Kind};
+use super::format::Kind;
 use super::geometry::Geometry;
-use super::index::{Place, SizeCode};
-use super::log::{Run, Stream};
+use super::log::Run;
 use super::recover::{self, each_chunk};
+use super::reinsert::{Credit, Lying, keep};
 use crate::usage::count;
 
 /// How long to wait for readers, when all that could be taken is being read.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long to wait for the disk; what was taken stays taken after that, until the next time.
+const FLUSH_MAX: Duration = Duration::from_secs(10);
 
 /// Segments to keep free: enough that writing never waits, not so many that the space is missed.
 fn free_min(geometry: &Geometry) -> usize {
@@ -33,6 +36,7 @@ fn batch(geometry: &Geometry) -> usize {
 pub(crate) fn run(engine: &Engine) {
     recover::run(engine);
     let free_min = free_min(&engine.geometry);
+    let mut credit = Credit::new(engine);
     loop {
         let mut log = engine.log();
         while log.run == Run::On && log.free_count() >= free_min {
@@ -46,61 +50,57 @@ pub(crate) fn run(engine: &Engine) {
         if !on || engine.is_down() {
             return;
         }
-        if !reclaim(engine) {
+        if !reclaim(engine, &mut credit) {
             std::thread::sleep(PAUSE);
         }
     }
 }
 
 /// Makes some segments free.
-fn reclaim(engine: &Engine) -> bool {
+fn reclaim(engine: &Engine, credit: &mut Credit) -> bool {
     let mut taken = 0;
     let mut log = engine.log();
     log.close_oldest();
     let oldest: Vec<(u64, u32)> = log.used().take(4 * batch(&engine.geometry)).collect();
     drop(log);
     for (born, number) in oldest {
-        if taken < batch(&engine.geometry) && take(engine, born, number) {
+        if taken < batch(&engine.geometry) && take(engine, credit, born, number) {
             taken += 1;
         }
     }
-    taken > 0 && commit(engine, 0)
+    // What was kept of them must be in the file before they are written over.
+    taken > 0 && engine.write_out(FLUSH_MAX) && commit(engine, 0)
 }
 
-/// Takes a segment out of use, with all that lies in it.
-fn take(engine: &Engine, born: u64, number: u32) -> bool {
-    if !engine.log().is_settled(number) || !engine.segments.pin(number, born) {
+/// Takes a segment out of use, with all that lies in it and isn't kept.
+fn take(engine: &Engine, credit: &mut Credit, born: u64, number: u32) -> bool {
+    if !engine.log().is_settled(number) || engine.segments.is_pinned(number) {
         return false;
     }
-    let mut dead = Vec::new();
+    let mut lying = Vec::new();
     each_chunk(engine, number, |head, entries| {
-        dead.extend(entries.into_iter().map(|entry| (head.at + entry.at, entry)));
+        lying.extend(entries.into_iter().map(|entry| Lying {
+            within: head.at + entry.at,
+            entry,
+        }));
     });
-    engine.segments.unpin(number);
+    keep(engine, credit, number, &lying);
     if !engine.segments.take(number) {
         return false;
     }
-    let mut log = engine.log();
-    for (within, entry) in dead {
-        let place = Place {
-            granule: engine.geometry.granule_at(number, within),
-            size: SizeCode::of_bytes(entry.bytes),
-        };
+    for lying in lying {
+        let entry = &lying.entry;
         if entry.kind == Kind::Tombstone {
+            let mut log = engine.log();
             // Needed as long as recovery may find something older.
-            let tombstone = Draft::tombstone(entry.hash);
-            if log.has_older(entry.lsn, born)
-                && engine
-                    .append(&mut log, Stream::Again, &tombstone, entry.lsn)
-                    .is_err()
-            {
-                log.owe(entry.hash, entry.lsn);
+            if log.has_older(entry.lsn, born) {
+                engine.bury(&mut log, entry.hash, entry.lsn);
             }
-        } else if engine.index.remove(entry.hash, place) {
+        } else if engine.index.remove(entry.hash, lying.place(engine, number)) {
             count(&engine.counters.evictions);
         }
     }
-    log.take(born);
+    engine.log().take(born);
     true
 }
 

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, VecDeque};
 use super::engine::Engine;
 use super::format::{ChunkHead, Entry, Kind, entries};
 use super::geometry::BLOCK;
-use super::index::{Place, SizeCode};
-use super::log::{Log, Phase, Run};
+use super::index::{Place, SizeCode, Uses};
+use super::log::{Log, Numbers, Phase, Run};
 use crate::usage::count;
 
 /// Learns what is stored. Ends early when the volume is closed.
@@ -21,17 +21,22 @@ pub(crate) fn run(engine: &Engine) {
         if engine.log().run != Run::On {
             return;
         }
-        each_chunk(engine, number, |head, entries| {
+        let end = each_chunk(engine, number, |head, entries| {
             let mut log = engine.log();
             for entry in entries {
                 learn(engine, &mut log, number, head, entry);
             }
         });
+        let log = engine.log();
+        if !log.is_void(engine.segments.born(number)) {
+            engine.segments.set_written(number, end);
+        }
+        drop(log);
         count(&engine.counters.segments_recovered);
     }
     let mut log = engine.log();
     log.phase = Phase::Serving;
-    log.seen = std::collections::HashMap::new();
+    log.seen = Numbers::new();
 }
 
 /// Finds out which segments are in use; returns them, the oldest first.
@@ -73,36 +78,26 @@ fn born(engine: &Engine, number: u32) -> Option<u64> {
         return Some(head.born);
     }
     // Its first chunk is damaged; there may be others.
-    let mut newest = None;
-    walk(engine, number, |head, _| {
-        newest = newest.max(Some(head.born))
-    });
-    newest
+    let blocks = (0..engine.geometry.segment()).step_by(BLOCK as usize);
+    let heads = blocks.filter_map(|at| decode(engine, number, at, &block(engine, number, at)?));
+    heads.map(|head| head.born).max()
 }
 
-/// Gives the chunks of a segment with what their tables say, those of its last use.
+/// Gives the chunks of a segment with what their tables say, those of its last use. Where there is none, the next block
+/// may begin one again.
 pub(crate) fn each_chunk(
     engine: &Engine,
     number: u32,
     mut act: impl FnMut(&ChunkHead, Vec<Entry>),
-) {
+) -> u32 {
     let born = engine.segments.born(number);
-    walk(engine, number, |head, entries| {
-        if head.born == born {
-            act(head, entries);
-        }
-    });
-}
-
-/// Goes from chunk to chunk; where there is none, from block to block until there is one again.
-fn walk(engine: &Engine, number: u32, mut act: impl FnMut(&ChunkHead, Vec<Entry>)) {
-    let mut at = 0;
+    let (mut at, mut end) = (0, 0);
     let mut next = block(engine, number, 0);
     while at < engine.geometry.segment() {
         let head = next
             .as_deref()
             .and_then(|block| decode(engine, number, at, block));
-        let Some(head) = head else {
+        let Some(head) = head.filter(|head| head.born == born) else {
             at += BLOCK;
             next = block(engine, number, at);
             continue;
@@ -117,8 +112,10 @@ fn walk(engine: &Engine, number: u32, mut act: impl FnMut(&ChunkHead, Vec<Entry>
             act(&head, entries);
         }
         at += head.bytes;
+        end = at;
         next = read.get(rest..).map(<[u8]>::to_vec);
     }
+    end
 }
 
 fn block(engine: &Engine, number: u32, at: u32) -> Option<Vec<u8>> {
@@ -137,11 +134,11 @@ fn learn(engine: &Engine, log: &mut Log, number: u32, head: &ChunkHead, entry: E
     if entry.kind == Kind::Fragment || log.is_void(head.born) {
         return;
     }
-    let newest = log.seen.entry(entry.hash).or_default();
-    if *newest >= entry.lsn {
+    let newest = log.seen.insert(entry.hash, entry.lsn).unwrap_or(0);
+    if newest >= entry.lsn {
+        log.seen.insert(entry.hash, newest);
         return;
     }
-    *newest = entry.lsn;
     if entry.kind == Kind::Tombstone {
         for place in engine.index.find(entry.hash) {
             engine.index.remove(entry.hash, place);
@@ -152,5 +149,13 @@ fn learn(engine: &Engine, log: &mut Log, number: u32, head: &ChunkHead, entry: E
         granule: engine.geometry.granule_at(number, head.at + entry.at),
         size: SizeCode::of_bytes(entry.bytes),
     };
-    engine.index_only(entry.hash, place);
+    if newest == 0 {
+        engine.index_new(entry.hash, place);
+    } else {
+        engine.index_only(entry.hash, place);
+    }
+    if entry.frequency > 0 {
+        let uses = Uses::new(u32::from(entry.frequency), 0);
+        engine.index.set_uses(entry.hash, place, uses);
+    }
 }

@@ -13,6 +13,7 @@ use super::engine::{Engine, Refused};
 use super::find::{Found, Stored, StoredBody};
 use super::format::{Draft, Kind, Stamps, Superblock};
 use super::geometry::Geometry;
+use super::large::Writing;
 use super::log::{Phase, Run};
 use super::options::VolumeOptions;
 use super::usage::{VolumeState, VolumeUsage};
@@ -103,12 +104,27 @@ impl Volume {
         let bytes = body.iter().map(|part| part.len() as u64).sum();
         let hash = self.engine.hash(key);
         let draft = Draft::new(Kind::Whole, hash, key, meta, body, stamps);
-        let fits = draft.bytes() <= self.engine.geometry.record_bytes_max();
-        if !fits || !self.takes(bytes) {
-            self.engine.count_refused(Refused::Size);
-            return Err(Refused::Size);
+        if self.takes(bytes) {
+            return self.put_record(&draft);
         }
-        self.engine.store(&draft).map(|_| ())
+        self.engine.count_refused(Refused::Size);
+        Err(Refused::Size)
+    }
+
+    fn put_record(&self, draft: &Draft<'_>) -> Result<(), Refused> {
+        if draft.bytes() <= self.engine.geometry.record_bytes_max() {
+            return self.engine.store(draft).map(|_| ());
+        }
+        self.engine.count_refused(Refused::Size);
+        Err(Refused::Size)
+    }
+
+    /// Begins to store a response that is too large for [`Volume::put`], or whose length isn't known yet.
+    ///
+    /// # Errors
+    /// If its length is one that isn't stored, or the disk failed.
+    pub fn begin(&self, key: &[u8], length: Option<u64>) -> Result<Writing, Refused> {
+        self.engine.begin(key, length)
     }
 
     /// Whether a body of so many bytes is one that the volume stores.
@@ -118,7 +134,7 @@ impl Volume {
         (options.object_bytes_min..=options.object_bytes_max).contains(&bytes)
     }
 
-    /// Bytes of key, meta and body that [`Volume::put`] takes; for more there is `begin`.
+    /// Bytes of key, meta and body that [`Volume::put`] takes; for more there is [`Volume::begin`].
     #[must_use]
     pub fn whole_bytes_max(&self) -> usize {
         self.engine.geometry.record_bytes_max() - super::format::HEAD
@@ -143,9 +159,20 @@ impl Volume {
     /// # Errors
     /// See [`Refused`]. What was stored before stays then.
     pub fn update(&self, stored: &Stored, meta: &[u8], stamps: Stamps) -> Result<(), Refused> {
-        match &stored.body {
-            StoredBody::Whole(body) => self.put(&stored.key, meta, &[body], stamps),
-        }
+        let extents = match &stored.body {
+            StoredBody::Whole(body) => return self.put(&stored.key, meta, &[body], stamps),
+            StoredBody::Extents(extents) => extents.list().encode(),
+        };
+        let hash = self.engine.hash(&stored.key);
+        let body = SmallVec::from_slice(&[extents.as_slice()]);
+        self.put_record(&Draft::new(
+            Kind::Extents,
+            hash,
+            &stored.key,
+            meta,
+            body,
+            stamps,
+        ))
     }
 
     /// Removes what is stored under `key`, for good: not even a crash brings it back, once the next chunk is written, which
@@ -168,22 +195,11 @@ impl Volume {
     /// # Errors
     /// `TimedOut`.
     pub fn flush(&self) -> io::Result<()> {
-        let mut log = self.engine.log();
-        log.hurry();
-        self.engine.work.notify_one();
-        let waited = self
-            .engine
-            .progress
-            .wait_timeout_while(log, FLUSH_MAX, |log| {
-                log.hurry();
-                self.engine.work.notify_one();
-                !log.is_written()
-            });
-        let (_log, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-        if timeout.timed_out() {
-            return Err(io::ErrorKind::TimedOut.into());
+        if self.engine.flush(FLUSH_MAX) {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::TimedOut.into())
         }
-        Ok(())
     }
 
     /// Writes all there is to write, and ends. The volume finds and stores nothing any more.
@@ -201,7 +217,11 @@ impl Volume {
     /// Ends the threads, whatever is left to be written.
     fn stop(&self) {
         self.engine.take_down();
-        self.engine.log().run = Run::Stop;
+        let mut log = self.engine.log();
+        log.run = Run::Stop;
+        // Who waits for room is told that there will be none.
+        log.wake();
+        drop(log);
         self.engine.work.notify_all();
         self.engine.scarce.notify_all();
         self.engine.reads.close();
@@ -246,6 +266,7 @@ impl Volume {
             hits_at_once: counters.hits_at_once.load(Relaxed),
             misses: counters.misses.load(Relaxed),
             puts: counters.puts.load(Relaxed),
+            broken_off: counters.broken_off.load(Relaxed),
             removes: counters.removes.load(Relaxed),
             tombstones_lost: counters.tombstones_lost.load(Relaxed),
             reinserts: counters.reinserts.load(Relaxed),
@@ -267,10 +288,20 @@ impl Volume {
     }
 }
 
+#[cfg(test)]
+impl Volume {
+    /// Where faults of the disk can be set.
+    pub(super) fn faults(&self) -> &super::tests::faults::Faults {
+        &self.engine.device.faults
+    }
+}
+
 impl Drop for Volume {
     /// As a crash would: what wasn't written is lost.
     fn drop(&mut self) {
         self.stop();
+        // If it can't be unlocked, the last reader of a large body does so by closing it.
+        drop(self.engine.device.unlock());
     }
 }
 

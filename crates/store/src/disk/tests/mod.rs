@@ -1,6 +1,9 @@
 //! Volumes in a temporary directory.
 
 pub(crate) mod faults;
+mod large;
+mod model;
+mod reinsert;
 mod small;
 
 use std::path::Path;
@@ -80,6 +83,7 @@ fn get(volume: &Volume, key: &[u8]) -> Option<Stored> {
 fn body(stored: &Stored) -> &[u8] {
     match &stored.body {
         StoredBody::Whole(bytes) => bytes,
+        StoredBody::Extents(_) => panic!("the body is in fragments"),
     }
 }
 
