@@ -31,12 +31,12 @@ pub use content::{
     Body, FileSlice, Files, Fill, Filler, Keep, Overflow, Pages, ReadError, Reader, Short, Slice,
 };
 pub use disk::{
-    ExtentReader, Extents, Found, Reading, Refused, Stamps, Stored, StoredBody, Volume,
-    VolumeOptions, VolumeState, VolumeUsage, Writing,
+    ExtentReader, Extents, Found, Listed, ListedContent, Origin, Reading, Refused, Stamps, Stored,
+    StoredBody, Volume, VolumeOptions, VolumeState, VolumeUsage, Writing,
 };
 #[doc(hidden)]
 pub use disk::{
-    ImageReader, ImageWriter, Inserted, Origin, Place, Places, SizeCode, Title, Uses, VolumeIndex,
+    ImageReader, ImageWriter, Inserted, Place, Places, SizeCode, Title, Uses, VolumeIndex,
 };
 pub use invalidate::{Aim, Ban, KeyTest, Tag, TooManyBans, Way};
 pub use key::KeyRef;

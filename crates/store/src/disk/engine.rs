@@ -11,8 +11,8 @@ use rapidhash::v3::{RapidSecrets, rapidhash_v3_seeded};
 use super::device::Device;
 use super::format::{Draft, HEAD, Superblock};
 use super::geometry::Geometry;
-use super::index::{Index, Inserted, Place};
-use super::log::{Log, NoRoom, Phase, Run, Stream};
+use super::index::{Index, Inserted, Origin, Place};
+use super::log::{Log, NoRoom, Numbers, Run, Stream};
 use super::options::VolumeOptions;
 use super::reads::Reads;
 use super::segments::Segments;
@@ -41,9 +41,21 @@ pub enum Refused {
     /// The volume has only just been opened, and doesn't know yet where it may write.
     #[error("the volume is being opened")]
     Opening,
+    /// What was to be renewed has been removed, or has made room for others.
+    #[error("it is not stored any more")]
+    Gone,
     /// The disk failed.
     #[error("the volume is out of service")]
     OutOfService,
+}
+
+/// What a record is stored for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aim {
+    /// To be found from now on.
+    Stored,
+    /// To take the place of what is stored already.
+    Renewed,
 }
 
 impl From<NoRoom> for Refused {
@@ -66,8 +78,14 @@ pub(crate) struct Engine {
     secrets: RapidSecrets,
     superblock: Mutex<Superblock>,
     pub(crate) index: Index,
+    pub(crate) origin: Origin,
     pub(crate) segments: Segments,
     log: Mutex<Log>,
+    /// What recovery passes over: of each key that it met in the log, or that was stored or removed meanwhile, the
+    /// highest number.
+    pub(crate) met: Mutex<Numbers>,
+    /// Held while a checkpoint is taken.
+    pub(crate) imaging: Mutex<()>,
     /// There may be something to write.
     pub(crate) work: Condvar,
     /// Something was written, or became free.
@@ -77,7 +95,9 @@ pub(crate) struct Engine {
     pub(crate) reads: Reads,
     pub(crate) counters: Counters,
     now_secs: AtomicU32,
-    failures: AtomicU32,
+    /// Reads, and writes, that failed since one went well.
+    reading: AtomicU32,
+    writing: AtomicU32,
     down: AtomicBool,
 }
 
@@ -89,10 +109,16 @@ impl Engine {
     ) -> io::Result<Self> {
         let geometry = superblock.geometry;
         let first_lsn = superblock.epoch << 40;
-        let mark = superblock.mark();
+        let mark = superblock.chunk_mark();
         let slots = |object_bytes| {
             usize::try_from(geometry.log_bytes() / object_bytes).unwrap_or(usize::MAX)
         };
+        let (index, origin) = Index::open(
+            options.index_path(&superblock.uuid).as_deref(),
+            &superblock.uuid,
+            slots(OBJECT_BYTES_USUAL),
+            slots(OBJECT_BYTES_SMALL),
+        )?;
         Ok(Self {
             log: Mutex::new(Log::new(
                 geometry,
@@ -106,15 +132,19 @@ impl Engine {
             mark,
             secrets: RapidSecrets::seed(superblock.secret),
             superblock: Mutex::new(superblock),
-            index: Index::new(slots(OBJECT_BYTES_USUAL), slots(OBJECT_BYTES_SMALL))?,
+            index,
+            origin,
             segments: Segments::new(geometry.segments),
+            met: Mutex::default(),
+            imaging: Mutex::new(()),
             work: Condvar::new(),
             progress: Condvar::new(),
             scarce: Condvar::new(),
             reads: Reads::default(),
             counters: Counters::default(),
             now_secs: AtomicU32::new(0),
-            failures: AtomicU32::new(0),
+            reading: AtomicU32::new(0),
+            writing: AtomicU32::new(0),
             down: AtomicBool::new(false),
         })
     }
@@ -153,7 +183,7 @@ impl Engine {
     pub(crate) fn log_with_room(&self) -> MutexGuard<'_, Log> {
         let waited = self
             .progress
-            .wait_while(self.log(), |log| log.is_full() && log.run == Run::On);
+            .wait_while(self.log(), |log| log.is_full() && log.run != Run::Stop);
         waited.unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -177,19 +207,34 @@ impl Engine {
         self.down.store(true, Relaxed);
     }
 
-    /// Takes note of how an access to the disk ended.
-    pub(crate) fn note<T>(&self, result: io::Result<T>) -> Option<T> {
+    /// Takes note of how a read ended.
+    pub(crate) fn note_read<T>(&self, result: io::Result<T>) -> Option<T> {
+        if result.is_err() {
+            count(&self.counters.read_errors);
+        }
+        self.note(&self.reading, result)
+    }
+
+    /// Takes note of how a write ended.
+    pub(crate) fn note_write<T>(&self, result: io::Result<T>) -> Option<T> {
+        if result.is_err() {
+            count(&self.counters.write_errors);
+        }
+        self.note(&self.writing, result)
+    }
+
+    fn note<T>(&self, failures: &AtomicU32, result: io::Result<T>) -> Option<T> {
         match result {
             Ok(value) => {
-                if self.failures.load(Relaxed) > 0 {
-                    self.failures.store(0, Relaxed);
+                if failures.load(Relaxed) > 0 {
+                    failures.store(0, Relaxed);
                 }
                 Some(value)
             }
             // A full disk is no failure of it: the volume becomes smaller.
             Err(error) if error.kind() == io::ErrorKind::StorageFull => None,
             Err(_) => {
-                if self.failures.fetch_add(1, Relaxed) + 1 >= FAILURES_MAX {
+                if failures.fetch_add(1, Relaxed) + 1 >= FAILURES_MAX {
                     self.take_down();
                 }
                 None
@@ -202,8 +247,8 @@ impl Engine {
     }
 
     /// Adds a record that is to be found under its hash, in the place of what was there.
-    pub(crate) fn store(&self, draft: &Draft<'_>) -> Result<Place, Refused> {
-        let result = self.try_store(draft);
+    pub(crate) fn store(&self, draft: &Draft<'_>, aim: Aim) -> Result<Place, Refused> {
+        let result = self.try_store(draft, aim);
         match result {
             Ok(_) => count(&self.counters.puts),
             Err(refused) => self.count_refused(refused),
@@ -216,18 +261,23 @@ impl Engine {
             Refused::Size => &self.counters.refused_size,
             Refused::Busy => &self.counters.refused_busy,
             Refused::Full => &self.counters.refused_full,
+            Refused::Gone => &self.counters.refused_gone,
             Refused::Opening | Refused::OutOfService => &self.counters.refused_closed,
         });
     }
 
-    pub(crate) fn try_store(&self, draft: &Draft<'_>) -> Result<Place, Refused> {
+    pub(crate) fn try_store(&self, draft: &Draft<'_>, aim: Aim) -> Result<Place, Refused> {
         if self.is_down() {
             return Err(Refused::OutOfService);
         }
         let mut log = self.log();
+        // Under the lock: what was removed before doesn't come back.
+        if aim == Aim::Renewed && self.index.find(draft.hash()).is_empty() {
+            return Err(Refused::Gone);
+        }
         let lsn = log.number();
         let place = self.append(&mut log, Stream::New, draft, lsn, 0)?;
-        self.meet(&mut log, draft.hash(), lsn);
+        self.pass_over(&log, draft.hash(), lsn);
         self.index_only(draft.hash(), place);
         Ok(place)
     }
@@ -251,13 +301,6 @@ impl Engine {
             self.scarce.notify_one();
         }
         Ok(result?)
-    }
-
-    /// Has recovery pass over what is older of this key.
-    fn meet(&self, log: &mut Log, hash: u64, lsn: u64) {
-        if log.phase != Phase::Serving {
-            log.seen.insert(hash, lsn);
-        }
     }
 
     /// Makes `place` the only one of this hash. Two keys share one once in a million; then the older is lost.
@@ -285,12 +328,12 @@ impl Engine {
     /// Makes sure that nothing is found under this hash, now or after a crash.
     pub(crate) fn remove(&self, hash: u64) -> bool {
         let mut log = self.log();
+        let lsn = log.number();
+        self.pass_over(&log, hash, lsn);
         let mut removed = false;
         for place in self.index.find(hash) {
             removed |= self.index.remove(hash, place);
         }
-        let lsn = log.number();
-        self.meet(&mut log, hash, lsn);
         self.bury(&mut log, hash, lsn);
         log.hurry();
         self.work.notify_one();
@@ -311,8 +354,11 @@ impl Engine {
     /// Has `waker` woken when there may be room; `false` if there never will be.
     pub(crate) fn wait_for_room(&self, waker: &Waker) -> bool {
         let mut log = self.log();
-        let ever = log.run == Run::On && !self.is_down();
-        if ever {
+        let ever = log.run != Run::Stop && !self.is_down();
+        if ever && log.has_room() {
+            // It came since the caller was refused, and may be the last that comes.
+            waker.wake_by_ref();
+        } else if ever {
             log.wait(waker);
         }
         ever
@@ -344,7 +390,7 @@ impl Engine {
     /// Waits until all that was added before is in the file, or lost. `false` if that takes longer than `most`.
     pub(crate) fn flush(&self, most: Duration) -> bool {
         let log = self.log();
-        let unpaid = |log: &mut Log| log.run == Run::On && !self.pay(log);
+        let unpaid = |log: &mut Log| log.run != Run::Stop && !self.pay(log);
         let waited = self.progress.wait_timeout_while(log, most, unpaid);
         let (log, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
         drop(log);
@@ -360,9 +406,9 @@ impl Engine {
                 target = log.seal_all().ok();
                 self.work.notify_one();
             }
-            target.is_none_or(|target| log.written_total() < target) && log.run == Run::On
+            target.is_none_or(|target| log.written_total() < target) && log.run != Run::Stop
         });
         let (log, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-        log.run == Run::On && !timeout.timed_out()
+        log.run != Run::Stop && !timeout.timed_out()
     }
 }

@@ -29,7 +29,7 @@ fn free_min(geometry: &Geometry) -> usize {
 
 /// Segments to make free in one go, as each go costs a wait for the disk.
 fn batch(geometry: &Geometry) -> usize {
-    (geometry.segments / 100).max(1) as usize
+    free_min(geometry) / 2
 }
 
 /// The life of the reclaiming thread: first it learns what there is.
@@ -126,7 +126,7 @@ fn commit(engine: &Engine, void_below: u64) -> bool {
     let written = engine.write_superblock(|superblock| {
         superblock.watermark = superblock.watermark.max(below);
     });
-    if engine.note(written).is_none() {
+    if engine.note_write(written).is_none() {
         return false;
     }
     engine.log().release(&taken);

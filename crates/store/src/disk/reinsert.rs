@@ -78,7 +78,7 @@ pub(crate) fn keep(engine: &Engine, credit: &mut Credit, segment: u32, lying: &[
         };
         let at = engine.geometry.offset(segment, first.within);
         let read = engine.device.read(at, (last.end() - first.within) as usize);
-        let Some(bytes) = engine.note(read) else {
+        let Some(bytes) = engine.note_read(read) else {
             continue;
         };
         engine.count_read(bytes.len());

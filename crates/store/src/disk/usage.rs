@@ -71,8 +71,14 @@ pub struct VolumeUsage {
     pub refused_full: u64,
     /// Responses not stored as the volume was still opening or is out of service.
     pub refused_closed: u64,
+    /// Responses not renewed as they were gone.
+    pub refused_gone: u64,
     /// Reads not done as too many waited.
     pub reads_refused: u64,
+    /// Checkpoints taken.
+    pub images: u64,
+    /// Checkpoints that could not be taken, or not be used.
+    pub images_failed: u64,
     /// Bytes written.
     pub bytes_written: u64,
     /// Bytes read.
@@ -103,7 +109,10 @@ pub(crate) struct Counters {
     pub(crate) refused_busy: AtomicU64,
     pub(crate) refused_full: AtomicU64,
     pub(crate) refused_closed: AtomicU64,
+    pub(crate) refused_gone: AtomicU64,
     pub(crate) reads_refused: AtomicU64,
+    pub(crate) images: AtomicU64,
+    pub(crate) images_failed: AtomicU64,
     pub(crate) bytes_written: AtomicU64,
     pub(crate) bytes_read: AtomicU64,
     pub(crate) write_errors: AtomicU64,

@@ -1,6 +1,7 @@
 //! A volume as its owner sees it.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -9,15 +10,17 @@ use std::time::Duration;
 use smallvec::SmallVec;
 
 use super::device::Device;
-use super::engine::{Engine, Refused};
+use super::engine::{Aim, Engine, Refused};
 use super::find::{Found, Stored, StoredBody};
-use super::format::{Draft, Kind, Stamps, Superblock};
+use super::format::{Draft, Kind, Mark, Stamps, Superblock};
 use super::geometry::Geometry;
+use super::index::Origin;
 use super::large::Writing;
+use super::list::Listed;
 use super::log::{Phase, Run};
 use super::options::VolumeOptions;
 use super::usage::{VolumeState, VolumeUsage};
-use super::{reads, reclaim, writer};
+use super::{checkpoint, reads, reclaim, writer};
 
 /// How long [`Volume::close`] and [`Volume::flush`] wait for the disk.
 const FLUSH_MAX: Duration = Duration::from_secs(10);
@@ -35,13 +38,20 @@ impl Volume {
     /// # Errors
     /// If the size is too small for a volume, another process has it open, or the disk fails.
     pub fn create(options: &VolumeOptions) -> io::Result<()> {
-        let geometry = Geometry::for_bytes(options.bytes).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidInput, "the volume is too small")
-        })?;
         if !options.path.exists() {
             std::fs::create_dir_all(&options.path)?;
         }
         let device = Device::open(&options.log_path(), true)?;
+        let bytes = options.bytes.min(device.capacity()?.unwrap_or(u64::MAX));
+        let geometry = Geometry::for_bytes(bytes).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidInput, "the volume is too small")
+        })?;
+        if let Some(old) = Superblock::read(&device)?
+            && let Some(index) = options.index_path(&old.uuid)
+        {
+            // It may never have been there.
+            drop(std::fs::remove_file(index));
+        }
         device.empty()?;
         let mut random = [0; 24];
         random_bytes(&mut random)?;
@@ -58,7 +68,7 @@ impl Volume {
             secret,
             epoch: 0,
             watermark: 0,
-            clean: true,
+            image: Mark::default(),
         };
         // Both copies, so that nothing of an older volume is left.
         for _ in 0..2 {
@@ -78,10 +88,10 @@ impl Volume {
         let mut superblock = Superblock::read(&device)?.ok_or_else(|| {
             io::Error::new(io::ErrorKind::InvalidData, "no volume is in the file")
         })?;
-        superblock.geometry = superblock.geometry.resized(options.bytes);
+        let bytes = options.bytes.min(device.capacity()?.unwrap_or(u64::MAX));
+        superblock.geometry = superblock.geometry.resized(bytes);
         superblock.epoch += 1;
         superblock.sequence += 1;
-        superblock.clean = false;
         superblock.write(&device)?;
         let engine = Arc::new(Engine::new(options, device, superblock)?);
         let threads = Mutex::new(start(&engine)?);
@@ -105,15 +115,15 @@ impl Volume {
         let hash = self.engine.hash(key);
         let draft = Draft::new(Kind::Whole, hash, key, meta, body, stamps);
         if self.takes(bytes) {
-            return self.put_record(&draft);
+            return self.put_record(&draft, Aim::Stored);
         }
         self.engine.count_refused(Refused::Size);
         Err(Refused::Size)
     }
 
-    fn put_record(&self, draft: &Draft<'_>) -> Result<(), Refused> {
+    fn put_record(&self, draft: &Draft<'_>, aim: Aim) -> Result<(), Refused> {
         if draft.bytes() <= self.engine.geometry.record_bytes_max() {
-            return self.engine.store(draft).map(|_| ());
+            return self.engine.store(draft, aim).map(|_| ());
         }
         self.engine.count_refused(Refused::Size);
         Err(Refused::Size)
@@ -157,28 +167,30 @@ impl Volume {
     /// Stores `stored` anew, with another meta and other stamps: after a validation.
     ///
     /// # Errors
-    /// See [`Refused`]. What was stored before stays then.
+    /// [`Refused::Gone`] if it was removed meanwhile; others as with [`Volume::put`]. What is stored stays then.
     pub fn update(&self, stored: &Stored, meta: &[u8], stamps: Stamps) -> Result<(), Refused> {
-        let extents = match &stored.body {
-            StoredBody::Whole(body) => return self.put(&stored.key, meta, &[body], stamps),
-            StoredBody::Extents(extents) => extents.list().encode(),
+        let list;
+        let (kind, body) = match &stored.body {
+            StoredBody::Whole(body) => (Kind::Whole, body.as_ref()),
+            StoredBody::Extents(extents) => {
+                list = extents.list().encode();
+                (Kind::Extents, list.as_slice())
+            }
         };
-        let hash = self.engine.hash(&stored.key);
-        let body = SmallVec::from_slice(&[extents.as_slice()]);
-        self.put_record(&Draft::new(
-            Kind::Extents,
-            hash,
-            &stored.key,
-            meta,
-            body,
-            stamps,
-        ))
+        let (hash, body) = (self.engine.hash(&stored.key), SmallVec::from_slice(&[body]));
+        let draft = Draft::new(kind, hash, &stored.key, meta, body, stamps);
+        self.put_record(&draft, Aim::Renewed)
     }
 
     /// Removes what is stored under `key`, for good: not even a crash brings it back, once the next chunk is written, which
     /// is at once. Returns whether something may have been there.
     pub fn remove(&self, key: &[u8]) -> bool {
         self.engine.remove(self.engine.hash(key))
+    }
+
+    /// Shows all that is stored and in the file, in the order of the log, until `show` has enough; reads all of it.
+    pub fn list(&self, mut show: impl FnMut(Listed) -> ControlFlow<()>) {
+        self.engine.list(&mut show);
     }
 
     /// Removes all there is.
@@ -208,28 +220,40 @@ impl Volume {
     /// If the disk fails, or takes too long.
     pub fn close(&self) -> io::Result<()> {
         let flushed = self.flush();
+        self.end(Run::Closing);
+        let taken = flushed.and_then(|()| checkpoint::take_last(&self.engine));
         self.stop();
-        flushed?;
-        self.engine
-            .write_superblock(|superblock| superblock.clean = true)
+        self.engine.device.unlock()?;
+        taken
     }
 
-    /// Ends the threads, whatever is left to be written.
-    fn stop(&self) {
-        self.engine.take_down();
+    fn end(&self, run: Run) {
         let mut log = self.engine.log();
-        log.run = Run::Stop;
+        log.run = run;
         // Who waits for room is told that there will be none.
         log.wake();
         drop(log);
         self.engine.work.notify_all();
         self.engine.scarce.notify_all();
+        self.engine.progress.notify_all();
+    }
+
+    /// Ends the threads, whatever is left to be written.
+    fn stop(&self) {
+        self.engine.take_down();
+        self.end(Run::Stop);
         self.engine.reads.close();
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         for thread in threads.drain(..) {
             // A thread that panicked is a bug that its message has told of.
             drop(thread.join());
         }
+    }
+
+    /// Where the memory of the index comes from: for the log, if it isn't as it should be.
+    #[must_use]
+    pub fn index_origin(&self) -> &Origin {
+        &self.engine.origin
     }
 
     /// What the volume holds and has done.
@@ -244,7 +268,7 @@ impl Volume {
             Phase::Serving => VolumeState::Serving,
         };
         let segments = engine.geometry.segments;
-        let used = segments - segments_free.min(segments);
+        let used = segments.saturating_sub(segments_free + log.retired_count());
         let usage = VolumeUsage {
             state,
             bytes_max: engine.geometry.log_bytes(),
@@ -278,7 +302,10 @@ impl Volume {
             refused_busy: counters.refused_busy.load(Relaxed),
             refused_full: counters.refused_full.load(Relaxed),
             refused_closed: counters.refused_closed.load(Relaxed),
+            refused_gone: counters.refused_gone.load(Relaxed),
             reads_refused: counters.reads_refused.load(Relaxed),
+            images: counters.images.load(Relaxed),
+            images_failed: counters.images_failed.load(Relaxed),
             bytes_written: counters.bytes_written.load(Relaxed),
             bytes_read: counters.bytes_read.load(Relaxed),
             write_errors: counters.write_errors.load(Relaxed),
@@ -315,6 +342,7 @@ fn start(engine: &Arc<Engine>) -> io::Result<Vec<JoinHandle<()>>> {
     };
     spawn("store-write", |engine| writer::run(engine))?;
     spawn("store-reclaim", |engine| reclaim::run(engine))?;
+    spawn("store-image", |engine| checkpoint::run(engine))?;
     for _ in 0..engine.options.readers.max(1) {
         spawn("store-read", reads::run)?;
     }

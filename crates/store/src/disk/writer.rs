@@ -32,14 +32,8 @@ fn next(engine: &Engine, ticked: &mut Instant) -> Option<std::sync::Arc<Sealed>>
         if log.run == Run::Stop {
             return None;
         }
-        if log.run == Run::Flush {
-            log.hurry();
-        }
         if let Some(chunk) = log.next_sealed() {
             return Some(chunk);
-        }
-        if log.run == Run::Flush {
-            return None;
         }
         let due = TICK.saturating_sub(ticked.elapsed());
         if due.is_zero() {
@@ -66,11 +60,10 @@ fn write(engine: &Engine, chunk: &Sealed) {
             engine.segments.set_written(chunk.segment, chunk.end());
         }
         Err(error) => {
-            count(&engine.counters.write_errors);
             give_up(engine, chunk, error.kind() == io::ErrorKind::StorageFull);
         }
     }
-    engine.note(written);
+    engine.note_write(written);
 }
 
 /// Loses a chunk that the disk would not take, and uses its segment no more. If the disk is full, the volume becomes as

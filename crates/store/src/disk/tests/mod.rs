@@ -1,10 +1,14 @@
 //! Volumes in a temporary directory.
 
+mod failure;
 pub(crate) mod faults;
 mod large;
+mod list;
 mod model;
+mod recovery;
 mod reinsert;
 mod small;
+mod threads;
 
 use std::path::Path;
 use std::sync::{Arc, mpsc};
