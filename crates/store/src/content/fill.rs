@@ -493,7 +493,8 @@ impl State {
         };
         let slices: Vec<Bytes> = segments.into_iter().filter_map(heap).collect();
         drop(charge);
-        Done::Whole(charged_bytes(slices.concat().into_boxed_slice(), counters))
+        let parts: Vec<&[u8]> = slices.iter().map(AsRef::as_ref).collect();
+        Done::Whole(charged_bytes(&parts, counters))
     }
 }
 
