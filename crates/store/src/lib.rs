@@ -1,4 +1,4 @@
-//! Stored responses: one memory cache shared by all workers; a place for disk volumes behind it.
+//! Stored responses: one memory cache shared by all workers, and volumes on disks.
 //!
 //! The store knows no HTTP. It keeps what its owner calls a response (`M`, see [`Weigh`]) and a body under a key, tells
 //! requests for the same key of each other ([`Store::begin`]), and lets any number of readers follow a body while it arrives.
@@ -10,6 +10,7 @@
 //! | `content/` | bodies: whole, in pages, or still arriving; their writer and readers |
 //! | `collapse` | the right to fill a key, and those who wait for it |
 //! | `invalidate/` | bans: what is no longer to be given, by key, by tag, by a test of the key |
+//! | `disk/` | [`Volume`]: a log on a disk, its index, the threads that write, read and reclaim |
 
 mod collapse;
 mod content;
