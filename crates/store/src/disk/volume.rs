@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
+use super::add::{Aim, Refused};
 use super::device::Device;
-use super::engine::{Aim, Engine, Refused};
+use super::engine::Engine;
 use super::find::{Found, Stored, StoredBody};
 use super::format::{Draft, Kind, Mark, Stamps, Superblock};
 use super::geometry::Geometry;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::disk::engine::{Engine, Refused};
+use crate::disk::add::Refused;
+use crate::disk::engine::Engine;
 use crate::disk::find::Patience;
 use crate::disk::format::{Draft, Extent, Kind, Parsed, Record, Stamps, parse};
 use crate::disk::geometry::narrow;

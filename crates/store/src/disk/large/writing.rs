@@ -6,7 +6,8 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-use crate::disk::engine::{Aim, Engine, Refused};
+use crate::disk::add::{Aim, Refused};
+use crate::disk::engine::Engine;
 use crate::disk::format::{Draft, EXTENT, Extent, ExtentList, Kind, Stamps};
 use crate::disk::geometry::narrow;
 use crate::disk::log::Stream;
