@@ -25,7 +25,7 @@ pub enum Refused {
     /// The volume has only just been opened, and doesn't know yet where it may write.
     #[error("the volume is being opened")]
     Opening,
-    /// What was to be renewed has been removed, or has made room for others.
+    /// What was to be renewed has been removed; or something of it has made room for others.
     #[error("it is not stored any more")]
     Gone,
     /// The disk failed.

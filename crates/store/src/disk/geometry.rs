@@ -7,6 +7,7 @@
 //! | block | 4 KiB | chunks begin and end at one |
 //! | granule | 64 B, more above 256 GiB | records begin at one; 2³² of them in a volume |
 
+use super::format::HEAD;
 use super::index::Place;
 
 /// Chunks begin and end at a multiple of it, as does what the kernel writes.
@@ -102,9 +103,15 @@ impl Geometry {
         (self.chunk() / 2 - BLOCK) as usize
     }
 
-    /// Bytes of a body that one fragment holds; four of them fit into a chunk.
+    /// Bytes of a body that one fragment holds, unless it is the last; four of them fit into a chunk.
     pub(crate) fn fragment_bytes(&self) -> u32 {
         self.chunk() / 4 - BLOCK
+    }
+
+    /// Granules from a full fragment to the one beside it.
+    pub(crate) fn fragment_granules(&self) -> u32 {
+        let record = HEAD + self.fragment_bytes() as usize;
+        narrow(self.align(record)) >> self.granule_log2
     }
 
     /// The granule at this offset within a segment.

@@ -174,7 +174,7 @@ impl Volume {
         let (kind, body) = match &stored.body {
             StoredBody::Whole(body) => (Kind::Whole, body.as_ref()),
             StoredBody::Extents(extents) => {
-                list = extents.list().encode();
+                list = extents.list().encode(&self.engine.geometry);
                 (Kind::Extents, list.as_slice())
             }
         };

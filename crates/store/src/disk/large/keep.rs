@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::disk::add::Refused;
 use crate::disk::engine::Engine;
 use crate::disk::find::Patience;
-use crate::disk::format::{Draft, Extent, Kind, Parsed, Record, Stamps, parse};
+use crate::disk::format::{Draft, Extent, ExtentList, Kind, Parsed, Record, Stamps, parse};
 use crate::disk::geometry::narrow;
 use crate::disk::index::Place;
 use crate::disk::large::Extents;
@@ -43,23 +43,27 @@ fn move_body(
     head: &Record<'_>,
     extents: &Extents,
 ) -> Result<bool, Refused> {
-    let mut list = extents.list().clone();
+    let old = extents.list();
+    let mut list = ExtentList::new(old.id);
     let mut first = false;
-    for (ordinal, extent) in list.extents.iter_mut().enumerate() {
-        let here = engine
-            .geometry
-            .locate(extent.granule)
-            .is_some_and(|(here, _)| here == segment);
-        if !here {
-            continue;
-        }
-        let Ok(body) = extents.read(ordinal) else {
-            return Ok(false);
+    for (ordinal, extent) in old.extents().iter().enumerate() {
+        let located = engine.geometry.locate(extent.granule);
+        let extent = if located.is_some_and(|(lies, _)| lies == segment) {
+            let Ok(body) = extents.read(ordinal) else {
+                return Ok(false);
+            };
+            first |= ordinal == 0;
+            engine.store_fragment(Stream::Again, head.hash, (list.id, ordinal), &[&body])?
+        } else {
+            *extent
         };
-        first |= ordinal == 0;
-        *extent = engine.store_fragment(Stream::Again, head.hash, (list.id, ordinal), &[&body])?;
+        list.push(extent, &engine.geometry);
     }
-    let body = list.encode();
+    // Its runs may have come apart.
+    if list.encoded_bytes() > engine.list_bytes_max() {
+        return Ok(false);
+    }
+    let body = list.encode(&engine.geometry);
     let body = SmallVec::from_slice(&[body.as_slice()]);
     let draft = Draft::new(
         Kind::Extents,

@@ -42,9 +42,12 @@ fn open(options: VolumeOptions) -> Arc<Volume> {
 }
 
 fn put(volume: &Volume, key: u64) {
-    volume
-        .put(&key.to_le_bytes(), b"", &[noise(key, 1000)], stamps(key))
-        .unwrap();
+    let body = noise(key, 1000);
+    until(|| {
+        volume
+            .put(&key.to_le_bytes(), b"", &[&body], stamps(key))
+            .is_ok()
+    });
 }
 
 fn holds(volume: &Volume, key: u64) -> bool {
