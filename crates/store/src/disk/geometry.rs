@@ -87,15 +87,20 @@ impl Geometry {
         u64::from(self.segments) << self.segment_log2
     }
 
-    /// Segments to keep free: enough that writing never waits, not so many that the space is missed.
-    pub(crate) fn segments_free_min(&self) -> usize {
-        let share = self.segments / 50;
-        share.max(4).min(self.segments / 4) as usize
+    /// Segments to make free in one go, as each go costs a wait for the disk.
+    pub(crate) fn segments_batch(&self) -> usize {
+        let least = if self.segments < 32 { 1 } else { 2 };
+        (self.segments / 100).max(least) as usize
     }
 
-    /// Segments to make free in one go, as each go costs a wait for the disk. As many are left to what is kept of them.
-    pub(crate) fn segments_batch(&self) -> usize {
-        self.segments_free_min() / 2
+    /// Free segments that are left to what is kept of a batch, which is no more than all of it.
+    pub(crate) fn segments_kept(&self) -> usize {
+        self.segments_batch() + 1
+    }
+
+    /// Segments to keep free: a batch for what is new, while another is made free.
+    pub(crate) fn segments_free_min(&self) -> usize {
+        self.segments_kept() + self.segments_batch() + 1
     }
 
     /// Bytes of the largest record, its head included. Two of them fit into a chunk.

@@ -3,6 +3,7 @@
 //! A segment that was taken is written over only after a superblock says, and the disk has it, that all which was begun
 //! up to then is void: else recovery could find in it what was removed or replaced since.
 
+use std::collections::HashSet;
 use std::io;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -24,7 +25,10 @@ const FLUSH_MAX: Duration = Duration::from_secs(10);
 pub(crate) fn run(engine: &Arc<Engine>) {
     recover::run(engine);
     let free_min = engine.geometry.segments_free_min();
-    let mut credit = Credit::new(engine);
+    let mut progress = Progress {
+        credit: Credit::new(engine),
+        kept: HashSet::new(),
+    };
     loop {
         let mut log = engine.log();
         while log.run == Run::On && log.free_count() >= free_min {
@@ -38,26 +42,36 @@ pub(crate) fn run(engine: &Arc<Engine>) {
         if !on || engine.is_down() {
             return;
         }
-        if !reclaim(engine, &mut credit) {
+        if !reclaim(engine, &mut progress) {
             std::thread::sleep(PAUSE);
         }
     }
 }
 
+/// What the reclaimer remembers from one go to the next.
+#[derive(Debug)]
+struct Progress {
+    credit: Credit,
+    /// Segments of which everything worth it was kept, by the numbers they were begun under, and which could not be taken
+    /// as they were being read.
+    kept: HashSet<u64>,
+}
+
 /// Makes some segments free.
-fn reclaim(engine: &Arc<Engine>, credit: &mut Credit) -> bool {
-    let mut taken = 0;
+fn reclaim(engine: &Arc<Engine>, progress: &mut Progress) -> bool {
     let mut log = engine.log();
     log.close_oldest();
-    // What is being read is passed by, however much that is.
-    let idle = log
-        .used()
-        .filter(|(_, number)| !engine.segments.is_pinned(*number));
-    let oldest: Vec<(u64, u32)> = idle.take(4 * engine.geometry.segments_batch()).collect();
+    let used: Vec<(u64, u32)> = log.used().collect();
     drop(log);
-    for (born, number) in oldest {
-        if taken < engine.geometry.segments_batch() && take(engine, credit, born, number) {
+    let mut taken = 0;
+    for (born, number) in used {
+        // What is being read is passed by, however much that is.
+        let waits = progress.kept.contains(&born) && engine.segments.is_pinned(number);
+        if !waits && take(engine, progress, born, number) {
             taken += 1;
+        }
+        if taken == engine.geometry.segments_batch() {
+            break;
         }
     }
     // What was kept of them must be in the file before they are written over.
@@ -65,7 +79,7 @@ fn reclaim(engine: &Arc<Engine>, credit: &mut Credit) -> bool {
 }
 
 /// Takes a segment out of use, with all that lies in it and isn't kept.
-fn take(engine: &Arc<Engine>, credit: &mut Credit, born: u64, number: u32) -> bool {
+fn take(engine: &Arc<Engine>, progress: &mut Progress, born: u64, number: u32) -> bool {
     if !engine.log().is_settled(number) {
         return false;
     }
@@ -76,7 +90,10 @@ fn take(engine: &Arc<Engine>, credit: &mut Credit, born: u64, number: u32) -> bo
             entry,
         }));
     });
-    keep(engine, credit, number, &lying);
+    // Also of what is being read: it may be void before that ends, should there be a crash.
+    if progress.kept.insert(born) {
+        keep(engine, &mut progress.credit, number, &lying);
+    }
     if !engine.segments.take(number) {
         return false;
     }
@@ -93,6 +110,7 @@ fn take(engine: &Arc<Engine>, credit: &mut Credit, born: u64, number: u32) -> bo
         }
     }
     engine.log().take(born);
+    progress.kept.remove(&born);
     true
 }
 

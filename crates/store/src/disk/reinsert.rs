@@ -17,8 +17,8 @@ use super::log::Stream;
 use crate::options::Policy;
 use crate::usage::count;
 
-/// Segments that may be kept whole, at most, for all that others left of their share.
-const CREDIT_SEGMENTS: u64 = 8;
+/// Segments that may be kept whole, at most, for all that others left of their share; never more than a batch.
+const CREDIT_SEGMENTS: usize = 8;
 
 /// How much may still be kept.
 #[derive(Debug)]
@@ -39,7 +39,8 @@ impl Credit {
     fn earn(&mut self, engine: &Engine) {
         let segment = u64::from(engine.geometry.segment());
         let share = u64::from(engine.options.reinsert_max_percent.min(100));
-        let most = segment * CREDIT_SEGMENTS * share.min(1);
+        let segments = CREDIT_SEGMENTS.min(engine.geometry.segments_batch()) as u64;
+        let most = segment * segments * share.min(1);
         self.bytes = most.min(self.bytes + segment * share / 100);
     }
 

@@ -35,7 +35,7 @@ impl Log {
         let kept = if stream == Stream::Again {
             0
         } else {
-            self.geometry.segments_batch()
+            self.geometry.segments_kept()
         };
         if self.free.len() <= kept {
             return Err(NoRoom::Segments);
@@ -57,7 +57,7 @@ impl Log {
     pub(crate) fn has_room(&self) -> bool {
         self.phase != Phase::Opening
             && !self.is_full()
-            && self.free.len() > self.geometry.segments_batch()
+            && self.free.len() > self.geometry.segments_kept()
     }
 
     pub(crate) fn free_count(&self) -> usize {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::faults::Plan;
-use super::{Volume, get, made, noise, opened, stamps, until, wait};
+use super::{Volume, folder, get, made, noise, opened, stamps, until, wait};
 use crate::disk::{Refused, Stored, StoredBody, VolumeState};
 
 const BYTES: u64 = 2 << 20;
@@ -124,7 +124,7 @@ fn damages() -> u64 {
 
 #[test]
 fn no_damage_makes_it_give_what_was_not_stored() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let log = folder.path().join("squall.log");
     filled(folder.path()).close().unwrap();
     let whole = std::fs::read(&log).unwrap();
@@ -148,7 +148,7 @@ fn no_damage_makes_it_give_what_was_not_stored() {
 
 #[test]
 fn failing_writes_take_it_out_of_service() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = filled(folder.path());
     volume.faults().set(Plan {
         write: Some(EIO),
@@ -174,7 +174,7 @@ fn failing_writes_take_it_out_of_service() {
 
 #[test]
 fn failing_reads_take_it_out_of_service() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = filled(folder.path());
     volume.faults().set(Plan {
         read: Some(EIO),
@@ -187,7 +187,7 @@ fn failing_reads_take_it_out_of_service() {
 
 #[test]
 fn now_and_then_an_error_is_borne() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = filled(folder.path());
     for _ in 0..40 {
         volume.faults().set(Plan {
@@ -203,7 +203,7 @@ fn now_and_then_an_error_is_borne() {
 
 #[test]
 fn a_full_disk_makes_it_smaller() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = made(folder.path(), 8 << 20);
     let before = volume.usage().segments;
     // So much fits, then no more.
@@ -231,7 +231,7 @@ fn a_full_disk_makes_it_smaller() {
 
 #[test]
 fn a_volume_that_was_deleted_is_out_of_service() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = filled(folder.path());
     std::fs::remove_dir_all(folder.path()).unwrap();
     until(|| volume.usage().state == VolumeState::OutOfService);

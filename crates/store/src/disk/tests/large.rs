@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Volume, get, made, noise, opened, options, stamps, until, wait};
+use super::{Volume, folder, get, made, noise, opened, options, stamps, until, wait};
 use crate::disk::{ExtentReader, Extents, Refused, StoredBody, VolumeState, Writing};
 
 const MIB: u64 = 1 << 20;
@@ -56,7 +56,7 @@ fn holds(volume: &Volume, key: &[u8], body: &[u8]) {
 
 #[test]
 fn a_large_body_is_read_as_it_was_written() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = made(folder.path(), 64 * MIB);
     for bytes in [300_000, 1_000_000, 126_976, 126_977, 253_952] {
         let body = noise(bytes, usize::try_from(bytes).unwrap());
@@ -76,7 +76,7 @@ fn a_large_body_is_read_as_it_was_written() {
 
 #[test]
 fn a_reader_begins_anywhere() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = made(folder.path(), 64 * MIB);
     let body = noise(1, 1_000_000);
     store(&volume, b"a", 1, &body).unwrap();
@@ -90,7 +90,7 @@ fn a_reader_begins_anywhere() {
 
 #[test]
 fn a_small_body_of_unknown_length_is_stored_whole() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = made(folder.path(), 16 * MIB);
     store(&volume, b"a", 1, b"little").unwrap();
     let stored = get(&volume, b"a").unwrap();
@@ -101,7 +101,7 @@ fn a_small_body_of_unknown_length_is_stored_whole() {
 
 #[test]
 fn what_is_broken_off_is_not_found() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = made(folder.path(), 64 * MIB);
     let old = noise(1, 400_000);
     store(&volume, b"a", 1, &old).unwrap();
@@ -118,7 +118,7 @@ fn what_is_broken_off_is_not_found() {
 
 #[test]
 fn a_new_head_leads_to_the_same_body() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = made(folder.path(), 64 * MIB);
     let body = noise(1, 600_000);
     store(&volume, b"a", 1, &body).unwrap();
@@ -147,7 +147,7 @@ fn made_without_reinsertion(path: &std::path::Path) -> Arc<Volume> {
 
 #[test]
 fn what_is_being_read_is_not_overwritten() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = made_without_reinsertion(folder.path());
     let body = noise(1, 200_000);
     store(&volume, b"a", 1, &body).unwrap();
@@ -176,7 +176,7 @@ fn what_is_being_read_is_not_overwritten() {
 
 #[test]
 fn a_body_whose_fragments_are_gone_is_not_found() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = made_without_reinsertion(folder.path());
     store(&volume, b"a", 1, &noise(1, 200_000)).unwrap();
     let stored = get(&volume, b"a").unwrap();
@@ -209,7 +209,7 @@ fn a_body_whose_fragments_are_gone_is_not_found() {
 
 #[test]
 fn a_body_that_is_not_of_the_right_size_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     drop(made(folder.path(), 16 * MIB));
     let mut options = options(folder.path(), 16 * MIB);
     options.object_bytes_min = 10;
@@ -230,7 +230,7 @@ fn a_body_that_is_not_of_the_right_size_is_refused() {
 
 #[test]
 fn who_waits_for_room_is_told_of_the_end() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = made(folder.path(), 4 * MIB);
     let mut writing = volume.begin(b"a", None).unwrap();
     let other = Arc::clone(&volume);
@@ -244,7 +244,7 @@ fn who_waits_for_room_is_told_of_the_end() {
 
 #[test]
 fn a_body_that_comes_too_slowly_is_not_stored() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = made_without_reinsertion(folder.path());
     let mut writing = volume.begin(b"a", None).unwrap();
     append(&mut writing, &noise(1, 100_000)).unwrap();
@@ -262,7 +262,7 @@ fn a_body_that_comes_too_slowly_is_not_stored() {
 
 #[test]
 fn a_body_of_more_than_half_a_volume_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = made(folder.path(), 4 * MIB);
     assert_eq!(
         volume.begin(b"a", Some(3 * MIB)).unwrap_err(),
@@ -274,7 +274,7 @@ fn a_body_of_more_than_half_a_volume_is_refused() {
 
 #[test]
 fn bodies_that_come_together_are_told_apart() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = made(folder.path(), 64 * MIB);
     let bodies = [1, 2, 3].map(|number| noise(number, 2_000_000));
     let mut writings = [b"1", b"2", b"3"].map(|key| volume.begin(key, None).unwrap());
@@ -293,7 +293,7 @@ fn bodies_that_come_together_are_told_apart() {
 
 #[test]
 fn who_writes_waits_for_room() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     drop(made(folder.path(), 4 * MIB));
     let mut options = options(folder.path(), 4 * MIB);
     options.full_buffers_max = 1;

@@ -20,6 +20,11 @@ use super::{Found, Stamps, Stored, StoredBody, Volume, VolumeOptions, VolumeStat
 /// How long a test waits for a thread of a volume.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// A new directory, in memory if that can be: waiting for the disk is most of what those tests do that write much.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
+}
+
 fn options(path: &Path, bytes: u64) -> VolumeOptions {
     VolumeOptions {
         path: path.to_owned(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::faults::Plan;
-use super::{Volume, body, get, made, noise, opened, stamps};
+use super::{Volume, body, folder, get, made, noise, opened, stamps};
 
 const BYTES: u64 = 1 << 20;
 
@@ -119,7 +119,7 @@ fn put(volume: &Volume, key: u8, number: u64, bytes: u16) -> bool {
 }
 
 fn run(steps: Vec<Step>) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let mut volume: Option<Arc<Volume>> = Some(made(folder.path(), BYTES));
     let mut model = Model::default();
     let mut number = 0;

@@ -147,7 +147,7 @@ fn the_oldest_make_room() {
     assert!(usage.evictions > 1000, "{usage:?}");
     let check = |volume: &Volume| {
         // Then the reclaimer rests.
-        until(|| volume.usage().segments_free >= 4);
+        until(|| volume.usage().segments_free >= 6);
         let kept =
             (0..2000).filter(|number| get(volume, format!("key {number}").as_bytes()).is_some());
         let kept: Vec<u64> = kept.collect();

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::thread;
 
-use super::{Volume, body, get, made, noise, opened, stamps};
+use super::{Volume, body, folder, get, made, noise, opened, stamps};
 use crate::disk::Refused;
 
 const BYTES: u64 = 4 << 20;
@@ -36,7 +36,7 @@ fn work(volume: &Volume, thread: u64) -> Vec<Option<u64>> {
                 let number = thread << 32 | step;
                 let bytes = usize::from(chance[2]) * 60;
                 // Without it, most would be refused.
-                while volume.usage().segments_free < 3 {
+                while volume.usage().segments_free < 5 {
                     thread::yield_now();
                 }
                 let stored = volume.put(
@@ -63,7 +63,7 @@ fn work(volume: &Volume, thread: u64) -> Vec<Option<u64>> {
 
 #[test]
 fn threads_do_not_mix_things_up() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let volume = made(folder.path(), BYTES);
     let workers = (0..THREADS).map(|thread| {
         let volume = Arc::clone(&volume);
