@@ -47,13 +47,32 @@ pub enum StoredBody {
     Extents(Arc<Extents>),
 }
 
-/// A key to be looked for, in the places that are left.
+/// A key to be looked for.
 #[derive(Debug)]
 pub(crate) struct Search {
     pub(crate) key: Bytes,
     pub(crate) hash: u64,
-    pub(crate) places: SmallVec<[Place; 2]>,
     pub(crate) now_secs: u32,
+}
+
+/// The places of a key that were looked at. Where nothing was found the index is asked again, as the reclaimer may have
+/// moved a record between the two.
+#[derive(Debug, Default)]
+struct Trail(SmallVec<[Place; 4]>);
+
+/// Places that are looked at for one find, at most.
+const PLACES_MAX: usize = 8;
+
+impl Trail {
+    fn next(&mut self, engine: &Engine, hash: u64) -> Option<Place> {
+        if engine.is_down() || self.0.len() >= PLACES_MAX {
+            return None;
+        }
+        let places = engine.index.find(hash);
+        let place = places.into_iter().find(|place| !self.0.contains(place))?;
+        self.0.push(place);
+        Some(place)
+    }
 }
 
 /// Whether the disk may be waited for.
@@ -84,8 +103,8 @@ impl Engine {
     pub(crate) fn find(self: &Arc<Self>, key: &[u8], now_secs: u32) -> Found {
         self.tell(now_secs);
         let hash = self.hash(key);
-        let mut places = self.index.find(hash);
-        while let Some(place) = places.first().copied().filter(|_| !self.is_down()) {
+        let mut trail = Trail::default();
+        while let Some(place) = trail.next(self, hash) {
             match self.look(key, hash, place, Patience::None) {
                 Look::Here(stored) => {
                     count(&self.counters.hits);
@@ -93,28 +112,19 @@ impl Engine {
                     self.index.used(hash, place, now_secs);
                     return Found::Here(stored);
                 }
-                Look::Other => {
-                    places.remove(0);
-                }
-                Look::Waits => return self.find_later(key, hash, places, now_secs),
+                Look::Other => {}
+                Look::Waits => return self.find_later(key, hash, now_secs),
             }
         }
         count(&self.counters.misses);
         Found::Nothing
     }
 
-    fn find_later(
-        &self,
-        key: &[u8],
-        hash: u64,
-        places: SmallVec<[Place; 2]>,
-        now_secs: u32,
-    ) -> Found {
+    fn find_later(&self, key: &[u8], hash: u64, now_secs: u32) -> Found {
         let promise = Promise::new();
         let search = Search {
             key: Bytes::copy_from_slice(key),
             hash,
-            places,
             now_secs,
         };
         self.read_later(Job::Search(search, Arc::clone(&promise)));
@@ -122,8 +132,9 @@ impl Engine {
     }
 
     /// Looks through the places of a key, however long it takes.
-    pub(crate) fn search(self: &Arc<Self>, search: Search) -> Option<Stored> {
-        for place in search.places {
+    pub(crate) fn search(self: &Arc<Self>, search: &Search) -> Option<Stored> {
+        let mut trail = Trail::default();
+        while let Some(place) = trail.next(self, search.hash) {
             if let Look::Here(stored) = self.look(&search.key, search.hash, place, Patience::Some) {
                 count(&self.counters.hits);
                 self.index.used(search.hash, place, search.now_secs);

@@ -80,7 +80,7 @@ impl Job {
 
     fn run(self, engine: &Arc<Engine>) {
         match self {
-            Self::Search(search, promise) => promise.keep(engine.search(search)),
+            Self::Search(search, promise) => promise.keep(engine.search(&search)),
             Self::Fragment(extents, ordinal, promise) => promise.keep(extents.read(ordinal)),
         }
     }

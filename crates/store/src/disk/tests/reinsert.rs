@@ -31,20 +31,20 @@ fn churn(volume: &Volume, keys: u64) {
 fn what_is_used_stays() {
     let folder = folder();
     let volume = made(folder.path(), BYTES);
-    for key in 0..20 {
+    for key in 0..10 {
         put(&volume, &format!("hot {key}"), key, 8000);
         put(&volume, &format!("cold {key}"), key, 8000);
     }
-    churn(&volume, 20);
+    churn(&volume, 10);
     let count = |volume: &Volume, name: &str| {
-        let keys = (0..20).map(|key| format!("{name} {key}"));
+        let keys = (0..10).map(|key| format!("{name} {key}"));
         keys.filter(|key| get(volume, key.as_bytes()).is_some())
             .count()
     };
     let usage = volume.usage();
     assert_eq!(
         (count(&volume, "hot"), count(&volume, "cold")),
-        (20, 0),
+        (10, 0),
         "{usage:?}"
     );
     assert!(usage.reinserts > 0);
@@ -52,7 +52,7 @@ fn what_is_used_stays() {
     volume.flush().unwrap();
     drop(volume);
     let volume = opened(folder.path(), BYTES);
-    assert_eq!((count(&volume, "hot"), count(&volume, "cold")), (20, 0));
+    assert_eq!((count(&volume, "hot"), count(&volume, "cold")), (10, 0));
 }
 
 #[test]
