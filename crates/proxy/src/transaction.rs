@@ -156,7 +156,11 @@ async fn respond<'c>(
     if cx.may_upgrade(received) {
         return Box::pin(upgrade(cx, &admitted, input, output, record)).await;
     }
-    let mut response = match cache::lookup(cx, received, record) {
+    let found = match cache::lookup(cx, received, record) {
+        Ok(found) => found,
+        Err(on_disk) => Box::pin(cache::lookup_on_disk(cx, received, on_disk, record)).await,
+    };
+    let mut response = match found {
         Lookup::Fresh(object) => {
             let response = cache::answer(cx, received, object, record);
             if miss::came_too_late(&response, record) {

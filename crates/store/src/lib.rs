@@ -1,4 +1,4 @@
-//! Stored responses: one memory cache shared by all workers; a place for disk volumes behind it.
+//! Stored responses: one memory cache shared by all workers, and the disk behind it.
 //!
 //! The store knows no HTTP. It keeps what its owner calls a response (`M`, see [`Weigh`]) and a body under a key, tells
 //! requests for the same key of each other ([`Store::begin`]), and lets any number of readers follow a body while it arrives.
@@ -8,17 +8,21 @@
 //! | [`store`](Store) | what the proxy calls: find, begin, update, remove, usage |
 //! | `memory/` | the index: shards, replacement policies, ghosts, eviction |
 //! | `content/` | bodies: whole, in pages, or still arriving; their writer and readers |
+//! | `disk/` | a log of responses in a file: what a `cache_dir` is |
+//! | `tier/` | memory and disk together |
 //! | `collapse` | the right to fill a key, and those who wait for it |
 //! | `invalidate/` | bans: what is no longer to be given, by key, by tag, by a test of the key |
 
 mod collapse;
 mod content;
+mod disk;
 mod invalidate;
 mod key;
 mod memory;
 mod object;
 mod options;
 mod store;
+mod tier;
 mod usage;
 
 #[cfg(test)]
@@ -34,4 +38,5 @@ pub use key::KeyRef;
 pub use object::{Object, Weigh};
 pub use options::{Options, Policy};
 pub use store::Store;
+pub use tier::{Choice, Volumes};
 pub use usage::Usage;

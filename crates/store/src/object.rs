@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
 
-use crate::content::{Body, Done, Fill, Reader, charged_bytes, lock};
+use crate::content::{Body, Charge, Done, Fill, Pages, Reader, charged_bytes, lock};
+use crate::disk::{Extents, Stamps};
 use crate::invalidate::Tag;
 use crate::key::KeyRef;
 use crate::usage::{Counters, count};
@@ -44,6 +45,34 @@ pub trait Weigh: Send + Sync + 'static {
         Self: Sized,
     {
         None
+    }
+
+    /// The names of the request fields that it was selected by, in a form of the owner's. Empty: it has no variants.
+    fn selector(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// The values of those fields. Empty: it has no variants.
+    fn variant(&self) -> &[u8] {
+        &[]
+    }
+
+    /// Appends what [`Weigh::read_from`] needs; false for what isn't for the disk.
+    fn write_to(&self, _out: &mut Vec<u8>) -> bool {
+        false
+    }
+
+    /// From what lies on disk; `None` when it can't be used.
+    fn read_from(_bytes: &[u8]) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
+    /// The times that disks are told of: Date, when it is stale, Last-Modified, in Unix seconds.
+    fn times(&self) -> [u32; 3] {
+        [0; 3]
     }
 }
 
@@ -107,6 +136,63 @@ impl<M: Weigh> Object<M> {
             judged,
             counters,
         )
+    }
+
+    /// From disk, with a body of more than one slice's size.
+    pub(crate) fn loaded(
+        key: KeyRef<'_>,
+        meta: M,
+        body: &Bytes,
+        judged: u64,
+        counters: &Arc<Counters>,
+    ) -> Arc<Self> {
+        let charge = Charge::new(counters, body.len() as u64);
+        let done = Done::Pages(Arc::new(Pages::of(body.clone(), charge)));
+        Self::done(key, meta, done, judged, counters)
+    }
+
+    /// With a body that stays on disk.
+    pub(crate) fn on_disk(
+        key: KeyRef<'_>,
+        meta: M,
+        body: &Arc<Extents>,
+        judged: u64,
+        counters: &Arc<Counters>,
+    ) -> Arc<Self> {
+        Self::done(key, meta, Done::Disk(Arc::clone(body)), judged, counters)
+    }
+
+    fn done(
+        key: KeyRef<'_>,
+        meta: M,
+        done: Done,
+        judged: u64,
+        counters: &Arc<Counters>,
+    ) -> Arc<Self> {
+        let late = Late {
+            key: key.url().into(),
+            done: OnceLock::from(done),
+            fill: Mutex::new(None),
+        };
+        Self::new(
+            meta,
+            Content::Late(Box::new(late)),
+            key.url().len(),
+            judged,
+            counters,
+        )
+    }
+
+    /// What a disk is told of it.
+    pub(crate) fn stamps(&self) -> Stamps {
+        let [date, expires, last_modified] = self.meta.times();
+        Stamps {
+            date,
+            expires,
+            last_modified,
+            uses: 0,
+            judged: self.judged(),
+        }
     }
 
     /// The same body under new metadata, judged up to that ban.

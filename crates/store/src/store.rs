@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use arc_swap::ArcSwapOption;
 
 use crate::collapse::{Begin, Entrance, Lead, Slot, Waiting};
 use crate::content::{Fill, Filler, Keep};
@@ -11,6 +13,7 @@ use crate::key::KeyRef;
 use crate::memory::{Eviction, Index};
 use crate::object::{Object, Weigh};
 use crate::options::Options;
+use crate::tier::{Tee, Volumes};
 use crate::usage::{Counters, Usage, count};
 
 /// Victims in use that are spared in one go.
@@ -18,13 +21,14 @@ const SPARED_MAX: usize = 64;
 /// Objects in use that are evicted in one go beyond those; then a newcomer is refused.
 const IN_USE_EVICTED_MAX: usize = 16;
 
-/// The store: responses by key, in memory.
+/// The store: responses by key, in memory and on disk.
 pub struct Store<M: Weigh> {
     index: Index<M>,
     ledger: Ledger,
     options: Options,
     limits: Limits,
     counters: Arc<Counters>,
+    volumes: ArcSwapOption<Volumes>,
 }
 
 /// What may change while the store is in use. Begins as the options of the same names.
@@ -32,6 +36,8 @@ struct Limits {
     memory_bytes_max: AtomicU64,
     object_bytes_max: AtomicU64,
     join_bytes_max: AtomicU64,
+    keeps_new: AtomicBool,
+    keeps_loaded: AtomicBool,
 }
 
 impl<M: Weigh> Store<M> {
@@ -45,9 +51,12 @@ impl<M: Weigh> Store<M> {
                 memory_bytes_max: AtomicU64::new(options.memory_bytes_max),
                 object_bytes_max: AtomicU64::new(options.object_bytes_max),
                 join_bytes_max: AtomicU64::new(options.join_bytes_max),
+                keeps_new: AtomicBool::new(options.keeps_new),
+                keeps_loaded: AtomicBool::new(options.keeps_loaded),
             },
             options,
             counters: Arc::default(),
+            volumes: ArcSwapOption::empty(),
         })
     }
 
@@ -165,6 +174,7 @@ impl<M: Weigh> Store<M> {
             self.link(key, &object);
         }
         drop(renewed);
+        self.save(&object);
         self.stands(&object);
         self.make_room();
         object
@@ -175,6 +185,7 @@ impl<M: Weigh> Store<M> {
         let object = old.renewed(meta, old.judged());
         if object.is_complete() {
             self.link(KeyRef::new(object.key()), &object);
+            self.save(&object);
             self.stands(&object);
             self.make_room();
         }
@@ -183,11 +194,20 @@ impl<M: Weigh> Store<M> {
 
     /// Removes all variants of `key`; returns how many there were. Who reads them, goes on.
     pub fn remove(&self, key: KeyRef<'_>) -> usize {
-        self.index.remove_if(key, |_| true).len()
+        let on_disk = self
+            .volumes()
+            .is_some_and(|volumes| volumes.remove(key.url()));
+        let in_memory = self.index.remove_if(key, |_| true).len();
+        in_memory.max(usize::from(on_disk))
     }
 
-    /// Removes this object; false if it wasn't there.
+    /// Removes this object; false if it wasn't in memory.
     pub fn remove_object(&self, object: &Arc<Object<M>>) -> bool {
+        self.remove_from_disk(object);
+        self.remove_from_memory(object)
+    }
+
+    pub(crate) fn remove_from_memory(&self, object: &Arc<Object<M>>) -> bool {
         let key = KeyRef::new(object.key());
         !self
             .index
@@ -195,8 +215,11 @@ impl<M: Weigh> Store<M> {
             .is_empty()
     }
 
-    /// Removes everything; returns how many objects there were.
+    /// Removes everything; returns how many objects there were in memory.
     pub fn purge(&self) -> usize {
+        if let Some(volumes) = self.volumes() {
+            volumes.clear();
+        }
         self.index.clear()
     }
 
@@ -235,7 +258,7 @@ impl<M: Weigh> Store<M> {
         &self.options
     }
 
-    /// Takes `memory_bytes_max`, `object_bytes_max` and `join_bytes_max` of these options, and evicts
+    /// Takes `memory_bytes_max`, `object_bytes_max`, `join_bytes_max` and what is kept of these options, and evicts
     /// what is then too much. What is larger than newcomers may be stays until its turn comes.
     pub fn set_limits(&self, options: &Options) {
         let limits = &self.limits;
@@ -243,7 +266,44 @@ impl<M: Weigh> Store<M> {
         set(&limits.memory_bytes_max, options.memory_bytes_max);
         set(&limits.object_bytes_max, options.object_bytes_max);
         set(&limits.join_bytes_max, options.join_bytes_max);
+        limits.keeps_new.store(options.keeps_new, Relaxed);
+        limits.keeps_loaded.store(options.keeps_loaded, Relaxed);
         self.make_room();
+    }
+
+    /// What is behind the memory from now on. What those had that were there before is out of reach.
+    pub fn set_volumes(&self, volumes: Option<Arc<Volumes>>) {
+        self.ledger.remember_long(volumes.is_some());
+        self.volumes.store(volumes);
+    }
+
+    /// What is behind the memory, if anything is.
+    #[must_use]
+    pub fn volumes(&self) -> Option<Arc<Volumes>> {
+        self.volumes.load_full()
+    }
+
+    pub(crate) fn keeps_loaded(&self) -> bool {
+        self.limits.keeps_loaded.load(Relaxed)
+    }
+
+    pub(crate) fn shared_counters(&self) -> &Arc<Counters> {
+        &self.counters
+    }
+
+    /// Indexes what has come from disk, unless something newer is there by now: then that.
+    pub(crate) fn link_loaded(
+        &self,
+        key: KeyRef<'_>,
+        object: Arc<Object<M>>,
+        matches: impl FnMut(&M) -> bool,
+    ) -> Arc<Object<M>> {
+        if !self.fits(&object) || !self.make_room() {
+            return object;
+        }
+        let newer = self.index.find_or_link(key, &object, matches);
+        self.limit_variants(key, &object);
+        newer.unwrap_or(object)
     }
 
     fn memory_bytes_max(&self) -> u64 {
@@ -283,7 +343,8 @@ impl<M: Weigh> Store<M> {
         asked: u64,
     ) -> Arc<Object<M>> {
         let object = Object::whole(key, meta, body, asked, &self.counters);
-        self.link(key, &object);
+        self.link_new(key, &object);
+        self.save(&object);
         self.stands(&object);
         object
     }
@@ -297,14 +358,19 @@ impl<M: Weigh> Store<M> {
         asked: u64,
     ) -> (Arc<Object<M>>, Filler<M>) {
         let too_large = length.is_some_and(|length| length > self.object_bytes_max());
-        let keep = if too_large { Keep::ShareOnly } else { keep };
+        let for_memory = !too_large && self.limits.keeps_new.load(Relaxed);
+        let tee = match keep {
+            Keep::Store => Tee::new(self.volumes(), length),
+            Keep::ShareOnly => Tee::Nothing,
+        };
+        let keep = if for_memory { keep } else { Keep::ShareOnly };
         let fill = Fill::new(length, &self.counters);
         let object = Object::filling(key, meta, Arc::clone(&fill), asked, &self.counters);
         drop(self.index.link(key, &object));
         self.limit_variants(key, &object);
         self.stands(&object);
         self.make_room();
-        let filler = Filler::new(Arc::clone(self), Arc::clone(&object), fill, keep);
+        let filler = Filler::new(Arc::clone(self), Arc::clone(&object), fill, keep, tee);
         (object, filler)
     }
 
@@ -358,10 +424,7 @@ impl<M: Weigh> Store<M> {
 
     /// Indexes a complete object, within the limits.
     fn link(&self, key: KeyRef<'_>, object: &Arc<Object<M>>) {
-        let body_bytes = object.length().unwrap_or(u64::MAX);
-        let fits =
-            body_bytes <= self.object_bytes_max() && object.held_bytes() <= self.memory_bytes_max();
-        if !fits || !self.make_room() {
+        if !self.fits(object) || !self.make_room() {
             count(&self.counters.refusals);
             // What it supersedes is out of date all the same.
             drop(self.index.remove_superseded(key, object));
@@ -369,6 +432,20 @@ impl<M: Weigh> Store<M> {
         }
         drop(self.index.link(key, object));
         self.limit_variants(key, object);
+    }
+
+    /// As [`Store::link`], if what arrives is kept in memory.
+    fn link_new(&self, key: KeyRef<'_>, object: &Arc<Object<M>>) {
+        if self.limits.keeps_new.load(Relaxed) {
+            self.link(key, object);
+        } else {
+            drop(self.index.remove_superseded(key, object));
+        }
+    }
+
+    fn fits(&self, object: &Object<M>) -> bool {
+        let body_bytes = object.length().unwrap_or(u64::MAX);
+        body_bytes <= self.object_bytes_max() && object.held_bytes() <= self.memory_bytes_max()
     }
 
     fn limit_variants(&self, key: KeyRef<'_>, newest: &Object<M>) {

@@ -105,7 +105,7 @@ fn conditional<'c>(
     });
     let range = match (precondition, part) {
         (Precondition::NotModified(by), _) => {
-            if record.outcome.tag == ResultTag::MemHit {
+            if matches!(record.outcome.tag, ResultTag::Hit | ResultTag::MemHit) {
                 record.tag(match by {
                     By::Tag => ResultTag::InmHit,
                     By::Date => ResultTag::ImsHit,

@@ -201,7 +201,8 @@ pub(super) fn storable(
 
 /// It is stored, or will be as far as can be told: by its length it may be.
 fn note_stored(cx: &Context, length: Option<u64>, record: &mut Record) {
-    if length.is_none_or(|length| length <= cx.store.options().object_bytes_max) {
+    let for_memory = length.is_none_or(|length| length <= cx.store.options().object_bytes_max);
+    if for_memory || for_disk(cx, length) {
         record.cache.stored();
     } else {
         record.cache.because(Detail::Kept("too-large"));
@@ -212,7 +213,14 @@ fn note_stored(cx: &Context, length: Option<u64>, record: &mut Record) {
 /// itself, so that a slow one holds back nobody.
 fn is_too_large(cx: &Context, length: Option<u64>) -> bool {
     let options = cx.store.options();
-    length.is_some_and(|length| length > options.object_bytes_max.max(options.join_bytes_max))
+    let for_memory = options.object_bytes_max.max(options.join_bytes_max);
+    length.is_some_and(|length| length > for_memory) && !for_disk(cx, length)
+}
+
+/// Would a disk take it?
+fn for_disk(cx: &Context, length: Option<u64>) -> bool {
+    let volumes = cx.store.volumes();
+    volumes.is_some_and(|volumes| volumes.takes(length))
 }
 
 pub(super) fn release<'c>(

@@ -6,6 +6,7 @@ mod background;
 mod fill;
 mod meet;
 mod part;
+mod persist;
 mod purge;
 mod store_id;
 pub(crate) mod stored;
@@ -22,6 +23,7 @@ use rules::caching::tags::invalidated_groups;
 use rules::caching::validate::{
     confirms, make_conditional, make_conditional_on_any, make_unconditional,
 };
+use rules::caching::vary::Vary;
 use rules::{List, ReplyFacts};
 use stats::Counter;
 use store::KeyRef;
@@ -46,49 +48,99 @@ pub(crate) use purge::purge;
 pub(crate) use store_id::{StoreId, learn_store_id};
 pub(crate) use variants::{other_variants, pick_variant};
 
-/// Looks a request up. Sets the log's tag to what it found, and what Cache-Status says.
-pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record) -> Lookup {
-    let head = received.head;
+/// Nothing in memory answers a request: the disk is to be asked.
+#[derive(Debug)]
+pub(crate) struct OnDisk(Beside);
+
+/// What lies in memory under the key of a request that it doesn't answer.
+#[derive(Debug, Default)]
+struct Beside {
+    /// Variants.
+    varies: bool,
+    /// Parts.
+    in_parts: bool,
+}
+
+/// Looks a request up in memory. Sets the log's tag to what it found, and what Cache-Status says.
+pub(crate) fn lookup(
+    cx: &Context,
+    received: &Received<'_>,
+    record: &mut Record,
+) -> Result<Lookup, OnDisk> {
     record.tag(ResultTag::Miss);
     if let Some(why) = keeps_out(cx, received) {
         record.cache.forwarded(why);
         cx.cells.count(Counter::Passes);
-        return Lookup::Pass;
+        return Ok(Lookup::Pass);
     }
-    let fields = effective_fields(received);
     let key = KeyRef::new(received.key());
-    let (mut in_parts, mut varies) = (false, false);
+    let mut beside = Beside::default();
     let found = cx.store.find(key, |meta| {
-        let answers = meta.answers(&head.fields);
-        in_parts |= meta.part.is_some();
-        varies |= !answers && meta.part.is_none();
+        let answers = meta.answers(&received.head.fields);
+        beside.in_parts |= meta.part.is_some();
+        beside.varies |= !answers && meta.part.is_none();
         answers
     });
-    let Some(object) = found else {
-        let parts = in_parts.then(|| part::gather(cx, received)).flatten();
-        if let Some(parts) = parts
-            && (parts.hole().is_none() || !only_if_cached(fields))
-        {
-            record.cache.forwarded(Forward::Partial);
-            return Lookup::Parts(Box::new(parts));
-        }
-        return if only_if_cached(fields) {
-            Lookup::Unsatisfiable
-        } else {
-            record.cache.forwarded(match varies {
-                true => Forward::VaryMiss,
-                false => Forward::UriMiss,
-            });
-            start(cx, received, varies)
-        };
-    };
+    match found {
+        Some(object) => Ok(judge(cx, received, object, ResultTag::MemHit, record)),
+        None if cx.store.may_be_on_disk(key) => Err(OnDisk(beside)),
+        None => Ok(absent(cx, received, &beside, record)),
+    }
+}
+
+/// Looks a request up on disk, as [`lookup`] in memory.
+pub(crate) async fn lookup_on_disk(
+    cx: &Context,
+    received: &Received<'_>,
+    OnDisk(beside): OnDisk,
+    record: &mut Record,
+) -> Lookup {
+    let fields = &received.head.fields;
+    let name = |selector: &[u8]| Vary::name_by(selector, fields);
+    let key = KeyRef::new(received.key());
+    let found = cx.store.load(key, name, |meta| meta.answers(fields));
+    match found.await {
+        Some(object) => judge(cx, received, object, ResultTag::Hit, record),
+        None => absent(cx, received, &beside, record),
+    }
+}
+
+/// Nothing whole is stored that answers.
+fn absent(cx: &Context, received: &Received<'_>, beside: &Beside, record: &mut Record) -> Lookup {
+    let only_stored = only_if_cached(effective_fields(received));
+    let parts = beside.in_parts.then(|| part::gather(cx, received));
+    if let Some(parts) = parts.flatten()
+        && (parts.hole().is_none() || !only_stored)
+    {
+        record.cache.forwarded(Forward::Partial);
+        return Lookup::Parts(Box::new(parts));
+    }
+    if only_stored {
+        return Lookup::Unsatisfiable;
+    }
+    record.cache.forwarded(match beside.varies {
+        true => Forward::VaryMiss,
+        false => Forward::UriMiss,
+    });
+    start(cx, received, beside.varies)
+}
+
+/// May what is stored be used, and how? `tag`: where it was found, for the log.
+fn judge(
+    cx: &Context,
+    received: &Received<'_>,
+    object: Arc<Object>,
+    tag: ResultTag,
+    record: &mut Record,
+) -> Lookup {
+    let key = KeyRef::new(received.key());
     if !may_send_hit(cx, received, &object, record) {
         record.cache.forwarded(Forward::Bypass);
         record.cache.because(Detail::Kept("send_hit"));
         return lead(cx, key);
     }
     let freshness = &object.meta.freshness;
-    let now = received.now.unix_secs();
+    let (fields, now) = (effective_fields(received), received.now.unix_secs());
     match cx.plan.rules.caching.reuse(freshness, fields, now) {
         Reuse::Fresh | Reuse::Stale => {
             record.tag(if freshness.traits.has(Traits::NEGATIVE) {
@@ -96,7 +148,7 @@ pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record)
             } else if cx.plan.config.offline_mode {
                 ResultTag::OfflineHit
             } else {
-                ResultTag::MemHit
+                tag
             });
             record.cache.hit();
             if !object.is_complete() {
@@ -105,7 +157,7 @@ pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record)
             Lookup::Fresh(object)
         }
         Reuse::StaleWhileRevalidate => {
-            record.tag(ResultTag::MemHit);
+            record.tag(tag);
             record.cache.hit();
             Lookup::StaleWhileRevalidate(object)
         }

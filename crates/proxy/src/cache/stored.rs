@@ -14,7 +14,7 @@ use wire::field::{FieldId, Fields};
 use wire::http1::{Limits, ResponseHead, Version, parse_response, write_status_line};
 use wire::value::date;
 
-use crate::cache::tags;
+use crate::cache::{persist, tags};
 use crate::context::Context;
 use crate::digits::push_number;
 use crate::flow::{Object, Received};
@@ -37,12 +37,12 @@ pub struct StoredResponse {
     /// What it can be purged by, beside its URL.
     pub(crate) tags: Box<[Tag]>,
     /// Its Date, in Unix seconds.
-    date: i64,
+    pub(super) date: i64,
     /// The origin is being asked about it in the background.
     pub(crate) validating: AtomicBool,
     /// It holds only a part.
     pub(crate) part: Option<Box<Part>>,
-    content_type: Range<u32>,
+    pub(super) content_type: Range<u32>,
 }
 
 impl StoredResponse {
@@ -265,6 +265,28 @@ impl Weigh for StoredResponse {
 
     fn tags(&self) -> &[Tag] {
         &self.tags
+    }
+
+    fn selector(&self) -> Vec<u8> {
+        self.vary.selector()
+    }
+
+    fn variant(&self) -> &[u8] {
+        self.vary.as_bytes()
+    }
+
+    fn write_to(&self, out: &mut Vec<u8>) -> bool {
+        persist::write(self, out)
+    }
+
+    fn read_from(bytes: &[u8]) -> Option<Self> {
+        persist::read(bytes)
+    }
+
+    fn times(&self) -> [u32; 3] {
+        let modified = self.field(b"last-modified").and_then(date::parse);
+        let times = [self.date, self.freshness.fresh_until, modified.unwrap_or(0)];
+        times.map(|time| u32::try_from(time.max(0)).unwrap_or(u32::MAX))
     }
 
     /// Parts are used while they are fresh only.

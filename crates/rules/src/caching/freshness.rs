@@ -56,6 +56,16 @@ impl Traits {
     /// It was purged softly: it is stale before its time.
     pub const PURGED: Self = Self(1 << 6);
 
+    /// As a number, to be stored.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// From what [`Traits::bits`] gave.
+    pub const fn of_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
     /// Is it so?
     #[inline]
     pub const fn has(self, which: Self) -> bool {

@@ -65,13 +65,29 @@ impl Vary {
 
     /// The same for another request: what a response selected by the same fields would be kept for. Empty when plain.
     pub fn of_request(&self, request: &Fields) -> Vec<u8> {
+        Self::name_by(self.as_bytes(), request)
+    }
+
+    /// What a response selected by the fields that a selector names is kept for when it answers this request.
+    pub fn name_by(selector: &[u8], request: &Fields) -> Vec<u8> {
         let mut key = Bytes::new();
-        for (name, _) in entries(self.as_bytes()) {
+        for (name, _) in entries(selector) {
             key.extend_from_slice(name);
             write_value(name, request, &mut key);
             key.push(END);
         }
         key.into_vec()
+    }
+
+    /// From what [`Vary::as_bytes`] gave.
+    pub fn from_bytes(key: &[u8]) -> Self {
+        Self((!key.is_empty()).then(|| key.into()))
+    }
+
+    /// The names that it compares; empty when plain.
+    pub fn selector(&self) -> Vec<u8> {
+        let names = entries(self.as_bytes()).map(|(name, _)| [name, &[END]].concat());
+        names.collect::<Vec<_>>().concat()
     }
 
     /// The key itself, for variants to be told apart; empty when plain.
@@ -257,6 +273,9 @@ mod tests {
         assert_eq!(vary.of_request(&other), vary.as_bytes());
         assert_ne!(vary.of_request(&fields(&[("B", "")])), vary.as_bytes());
         assert_eq!(Vary::default().of_request(&one), b"");
+        assert_eq!(Vary::name_by(&vary.selector(), &other), vary.as_bytes());
+        assert_eq!(vary.selector(), b"a\0b\0");
+        assert_eq!(Vary::from_bytes(vary.as_bytes()), vary);
     }
 
     proptest! {

@@ -13,6 +13,7 @@ use super::fill::Lead;
 use super::{Fill, WHOLE_BYTES_MAX};
 use crate::object::{Object, Weigh};
 use crate::store::Store;
+use crate::tier::Tee;
 use crate::usage::count;
 
 /// The largest page; the first ones of a body of unknown length are smaller.
@@ -56,6 +57,7 @@ pub struct Filler<M: Weigh> {
     object: Arc<Object<M>>,
     fill: Arc<Fill>,
     keep: Keep,
+    tee: Tee,
     page: BytesMut,
     /// Offset of the page's first byte in the body, and the slices that it came in so far.
     page_start: u64,
@@ -82,12 +84,14 @@ impl<M: Weigh> Filler<M> {
         object: Arc<Object<M>>,
         fill: Arc<Fill>,
         keep: Keep,
+        tee: Tee,
     ) -> Self {
         Self {
             store,
             object,
             fill,
             keep,
+            tee,
             page: BytesMut::new(),
             page_start: 0,
             page_slices: 0,
@@ -165,6 +169,8 @@ impl<M: Weigh> Filler<M> {
         if bytes == 0 {
             return 0;
         }
+        self.tee
+            .push(&self.store, &self.object, self.fill.announced(), &slice);
         self.fill.push(slice);
         self.page_slices += 1;
         if self.page_room() == 0 {
@@ -177,6 +183,9 @@ impl<M: Weigh> Filler<M> {
     /// Ready when more may be received: the readers are near enough, or there is none.
     /// A body that will be stored waits only if a gap is configured for that.
     pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.tee.poll_ready(cx).is_pending() {
+            return Poll::Pending;
+        }
         let options = self.store.options();
         let lead = match self.keep {
             Keep::Store => Lead {
@@ -227,6 +236,7 @@ impl<M: Weigh> Filler<M> {
                 announced,
             });
         }
+        std::mem::take(&mut self.tee).finish(&self.store, &self.object);
         match self.keep {
             Keep::Store => self.finish_stored(),
             Keep::ShareOnly => {

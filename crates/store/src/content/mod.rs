@@ -20,6 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
+use crate::disk::Extents;
+
 pub(crate) use charge::{Charge, charged_bytes};
 pub use files::{FileSlice, Files};
 pub use fill::Fill;
@@ -38,6 +40,8 @@ pub enum Body {
     Whole(Bytes),
     /// Complete, in several slices.
     Pages(Arc<Pages>),
+    /// Complete, on disk.
+    Disk(Arc<Extents>),
     /// Still arriving, or cut; or complete since a moment ago.
     Filling(Arc<Fill>),
 }
@@ -55,6 +59,7 @@ impl Body {
         match self {
             Self::Whole(bytes) => Some(bytes.len() as u64),
             Self::Pages(pages) => Some(pages.length()),
+            Self::Disk(extents) => Some(extents.length()),
             Self::Filling(fill) => fill.length(),
         }
     }
@@ -63,6 +68,7 @@ impl Body {
         match self {
             Self::Whole(bytes) => bytes.len() as u64,
             Self::Pages(pages) => pages.length(),
+            Self::Disk(_) => 0,
             Self::Filling(fill) => fill.held_bytes(),
         }
     }
@@ -73,6 +79,7 @@ impl Body {
 pub(crate) enum Done {
     Whole(Bytes),
     Pages(Arc<Pages>),
+    Disk(Arc<Extents>),
 }
 
 impl Done {
@@ -80,6 +87,7 @@ impl Done {
         match self {
             Self::Whole(bytes) => Body::Whole(bytes.clone()),
             Self::Pages(pages) => Body::Pages(Arc::clone(pages)),
+            Self::Disk(extents) => Body::Disk(Arc::clone(extents)),
         }
     }
 }

@@ -40,6 +40,8 @@ struct State {
     forgotten: u64,
     /// What is stored has been judged by the bans up to this number.
     swept: u64,
+    /// They are remembered until there are too many: what lies on disk is judged when it is read.
+    long: bool,
 }
 
 /// What the bans since say of an object.
@@ -85,6 +87,11 @@ impl Ledger {
             met_by.iter().for_each(|ban| ban.count());
         }
         fate
+    }
+
+    pub(crate) fn remember_long(&self, long: bool) {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        state.long = long;
     }
 
     /// How many objects a ban has met, those included that somebody is at right now.
@@ -146,7 +153,8 @@ impl State {
     fn forget(&mut self, now: i64) {
         while let Some(oldest) = self.bans.front() {
             let many = self.bans.len() > BANS_MAX / 2;
-            if oldest.number > self.swept || !(many || oldest.is_old(now)) {
+            let old = !self.long && oldest.is_old(now);
+            if oldest.number > self.swept || !(many || old) {
                 break;
             }
             self.forgotten = oldest.number;

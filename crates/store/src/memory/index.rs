@@ -72,6 +72,22 @@ impl<M: Weigh> Index<M> {
         self.shard(shard_of(key)).variants(key, matches)
     }
 
+    /// What is there already, or `object` from now on; in one step.
+    pub(crate) fn find_or_link(
+        &self,
+        key: KeyRef<'_>,
+        object: &Arc<Object<M>>,
+        matches: impl FnMut(&M) -> bool,
+    ) -> Option<Arc<Object<M>>> {
+        self.change(key, |shard, ages| {
+            let found = shard.find_again(key, ages, matches);
+            if found.is_none() {
+                shard.link(key.hash(), object, 0, ages);
+            }
+            found
+        })
+    }
+
     /// In one step, so that nobody leads who could have joined.
     pub(crate) fn find_or_lead(
         &self,

@@ -1,0 +1,157 @@
+//! A body on its way to disk while it arrives.
+//!
+//! | phase | moved on by |
+//! | --- | --- |
+//! | held: too little of it is here to be written piece by piece | more of it; its end, when it is put as a whole |
+//! | written: piece by piece, its head last | its end |
+//! | given up: no volume takes it, or it is too slow | |
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+
+use super::{SMALL_BYTES_MAX, Volumes};
+use crate::disk::Writing;
+use crate::object::{Object, Weigh};
+use crate::store::Store;
+
+/// What may wait to be written; the origin is held back meanwhile.
+const WAITING_BYTES_MAX: u64 = 1 << 20;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) enum Tee {
+    /// Given up, or never begun.
+    #[default]
+    Nothing,
+    Held {
+        volumes: Arc<Volumes>,
+        pieces: Vec<Bytes>,
+        bytes: u64,
+    },
+    Written {
+        volumes: Arc<Volumes>,
+        writing: Writing,
+        waiting: VecDeque<Bytes>,
+        bytes: u64,
+    },
+}
+
+impl Tee {
+    /// For a body of that length, if it is known.
+    pub(crate) fn new(volumes: Option<Arc<Volumes>>, length: Option<u64>) -> Self {
+        match volumes.filter(|volumes| volumes.takes(length)) {
+            None => Self::Nothing,
+            Some(volumes) => Self::Held {
+                volumes,
+                pieces: Vec::new(),
+                bytes: 0,
+            },
+        }
+    }
+
+    /// More of the body.
+    pub(crate) fn push<M: Weigh>(
+        &mut self,
+        store: &Store<M>,
+        object: &Object<M>,
+        length: Option<u64>,
+        piece: &Bytes,
+    ) {
+        match self {
+            Self::Nothing => {}
+            Self::Held { pieces, bytes, .. } => {
+                pieces.push(piece.clone());
+                *bytes += piece.len() as u64;
+                if *bytes > SMALL_BYTES_MAX as u64 {
+                    *self = std::mem::take(self).begin(store, object, length);
+                }
+            }
+            Self::Written { waiting, bytes, .. } => {
+                waiting.push_back(piece.clone());
+                *bytes += piece.len() as u64;
+            }
+        }
+    }
+
+    fn begin<M: Weigh>(self, store: &Store<M>, object: &Object<M>, length: Option<u64>) -> Self {
+        let Self::Held {
+            volumes,
+            pieces,
+            bytes,
+        } = self
+        else {
+            return Self::Nothing;
+        };
+        let place = store.written(object, &volumes);
+        let writing = place.and_then(|(place, _)| volumes.begin(&place, length));
+        match writing {
+            None => Self::Nothing,
+            Some(writing) => Self::Written {
+                volumes,
+                writing,
+                waiting: pieces.into(),
+                bytes,
+            },
+        }
+    }
+
+    /// Ready when more may be received.
+    pub(crate) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Self::Written {
+            writing,
+            waiting,
+            bytes,
+            ..
+        } = self
+        else {
+            return Poll::Ready(());
+        };
+        while let Some(piece) = waiting.front_mut() {
+            let before = piece.len();
+            let polled = writing.poll_append(piece, cx);
+            *bytes -= (before - piece.len()) as u64;
+            if piece.is_empty() {
+                waiting.pop_front();
+            }
+            match polled {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(_refused)) => {
+                    *self = Self::Nothing;
+                    return Poll::Ready(());
+                }
+                Poll::Pending if *bytes > WAITING_BYTES_MAX => return Poll::Pending,
+                Poll::Pending => return Poll::Ready(()),
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// The body is complete.
+    pub(crate) fn finish<M: Weigh>(self, store: &Store<M>, object: &Object<M>) {
+        match self {
+            Self::Nothing => {}
+            Self::Held {
+                volumes, pieces, ..
+            } => {
+                if let Some((place, meta)) = store.written(object, &volumes) {
+                    volumes.put(&place, &meta, &pieces, object.stamps());
+                }
+            }
+            Self::Written {
+                volumes,
+                writing,
+                waiting,
+                ..
+            } => {
+                if let Some((_, meta)) = store.written(object, &volumes) {
+                    let rest: Vec<Bytes> = waiting.into();
+                    // Refused: it isn't on disk, and that is counted there.
+                    let _refused = writing.finish(&rest, &meta, object.stamps());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The volumes of a configuration: which of them gets a response, and all of them asked for one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use bytes::Bytes;
+
+use super::record::{Fork, Record};
+use crate::disk::{Found, Stamps, Stored, Volume, Writing};
+
+/// Which of the volumes that a response fits in gets it; Squid's `store_dir_select_algorithm`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The one with the least to do.
+    #[default]
+    LeastLoad,
+    /// Each in its turn.
+    RoundRobin,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Volumes {
+    all: Box<[Arc<Volume>]>,
+    choice: Choice,
+    turn: AtomicUsize,
+}
+
+impl Volumes {
+    /// In the order of the configuration.
+    #[must_use]
+    pub fn new(all: Vec<Arc<Volume>>, choice: Choice) -> Self {
+        Self {
+            all: all.into(),
+            choice,
+            turn: AtomicUsize::new(0),
+        }
+    }
+
+    /// Each of them.
+    #[must_use]
+    pub fn all(&self) -> &[Arc<Volume>] {
+        &self.all
+    }
+
+    /// Would one of them take a body of that length; `None`: not known yet?
+    #[must_use]
+    pub fn takes(&self, bytes: Option<u64>) -> bool {
+        self.all.iter().any(|volume| volume.takes(bytes))
+    }
+
+    pub(super) fn may_have(&self, key: &[u8]) -> bool {
+        self.all.iter().any(|volume| volume.may_have(key))
+    }
+
+    pub(super) async fn find(&self, key: &[u8]) -> Option<Stored> {
+        for volume in &self.all {
+            let found = match volume.find(key) {
+                Found::Nothing => None,
+                Found::Here(stored) => Some(stored),
+                Found::Later(reading) => reading.await,
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    /// The fork under `key`, if it can be told without waiting.
+    pub(super) fn fork_at(&self, key: &[u8]) -> Option<Fork<Vec<u8>>> {
+        self.all.iter().find_map(|volume| match volume.find(key) {
+            Found::Here(stored) => match Record::read(&stored.meta)? {
+                Record::Fork(fork) => Some(fork.to_owned()),
+                Record::Response(_) => None,
+            },
+            Found::Nothing | Found::Later(_) => None,
+        })
+    }
+
+    /// Stores it in one of them; what another has under the same key goes.
+    pub(super) fn put(&self, key: &[u8], meta: &[u8], body: &[Bytes], stamps: Stamps) {
+        let bytes = body.iter().map(|slice| slice.len() as u64).sum();
+        let chosen = self.choose(Some(bytes));
+        self.remove_from_all_but(chosen, key);
+        let Some(volume) = chosen else { return };
+        let body: Vec<&[u8]> = body.iter().map(|slice| &**slice).collect();
+        if volume.put(key, meta, &body, stamps).is_err() {
+            volume.remove(key); // what it has is out of date
+        }
+    }
+
+    /// The right to write a large body piece by piece. What is under the same key stays until it is finished.
+    pub(super) fn begin(&self, key: &[u8], length: Option<u64>) -> Option<Writing> {
+        let chosen = self.choose(length)?;
+        let writing = chosen.begin(key, length).ok()?;
+        self.remove_from_all_but(Some(chosen), key);
+        Some(writing)
+    }
+
+    /// Removes what lies under `key`; false if there was nothing.
+    pub(crate) fn remove(&self, key: &[u8]) -> bool {
+        self.remove_from_all_but(None, key)
+    }
+
+    /// Removes everything.
+    pub(crate) fn clear(&self) {
+        self.all.iter().for_each(|volume| volume.clear());
+    }
+
+    fn remove_from_all_but(&self, kept: Option<&Arc<Volume>>, key: &[u8]) -> bool {
+        let others = self.all.iter();
+        let others = others.filter(|volume| kept.is_none_or(|kept| !Arc::ptr_eq(kept, volume)));
+        // All are asked, whatever the first says.
+        others.fold(false, |removed, volume| volume.remove(key) || removed)
+    }
+
+    fn choose(&self, bytes: Option<u64>) -> Option<&Arc<Volume>> {
+        let fitting = || self.all.iter().filter(|volume| volume.takes(bytes));
+        match self.choice {
+            Choice::LeastLoad => fitting().min_by_key(|volume| volume.load()),
+            Choice::RoundRobin => {
+                let turn = self.turn.fetch_add(1, Relaxed);
+                fitting().nth(turn % fitting().count().max(1))
+            }
+        }
+    }
+}
