@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use bytes::Bytes;
 
 use crate::content::{Body, Charge, Done, Fill, Pages, Reader, charged_bytes, lock};
-use crate::disk::{Extents, Stamps};
+use crate::disk::Extents;
 use crate::invalidate::Tag;
 use crate::key::KeyRef;
 use crate::usage::{Counters, count};
@@ -181,18 +181,6 @@ impl<M: Weigh> Object<M> {
             judged,
             counters,
         )
-    }
-
-    /// What a disk is told of it.
-    pub(crate) fn stamps(&self) -> Stamps {
-        let [date, expires, last_modified] = self.meta.times();
-        Stamps {
-            date,
-            expires,
-            last_modified,
-            uses: 0,
-            judged: self.judged(),
-        }
     }
 
     /// The same body under new metadata, judged up to that ban.

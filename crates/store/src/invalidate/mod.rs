@@ -33,14 +33,28 @@ impl<M: Weigh> Store<M> {
     /// # Errors
     /// There are too many that haven't been swept. One may be made after the next [`Store::sweep`].
     pub fn ban(&self, aim: Aim, way: Way, now: i64) -> Result<Arc<Ban>, TooManyBans> {
-        self.ledger().add(aim, way, now)
+        let by_key = matches!(aim, Aim::Key(_));
+        let ban = self.ledger().add(aim, way, now)?;
+        if let Some(volumes) = self.volumes()
+            && !by_key
+        {
+            volumes.note_ban(ban.number);
+        }
+        Ok(ban)
     }
 
     /// Applies a ban to all that is stored; returns how many objects it has met so far. By key and by tag only those are
     /// looked at; a test of keys goes through all.
     pub fn carry_out(&self, ban: &Ban) -> u64 {
         match &ban.aim {
-            Aim::Key(key) => self.judge_all(&self.index().under(KeyRef::new(key))),
+            Aim::Key(key) => {
+                let on_disk = self.volumes().is_some_and(|volumes| volumes.remove(key));
+                let in_memory = self.index().under(KeyRef::new(key));
+                if in_memory.is_empty() && on_disk {
+                    ban.count();
+                }
+                self.judge_all(&in_memory);
+            }
             Aim::Tagged { tags, .. } => self.each_tagged(tags, |object| {
                 self.stands(object);
             }),
@@ -50,7 +64,18 @@ impl<M: Weigh> Store<M> {
     }
 
     /// Removes what has any of these tags; returns how many objects that were. What is arriving only now isn't met.
-    pub fn remove_tagged(&self, tags: &[Tag]) -> usize {
+    pub fn remove_tagged(&self, tags: &[Tag], now: i64) -> usize {
+        let on_disk = self.volumes().filter(|_| !tags.is_empty());
+        if let Some(volumes) = on_disk {
+            let aim = Aim::Tagged {
+                tags: tags.into(),
+                under: [].into(),
+            };
+            // Better nothing than what is out of date.
+            if self.ban(aim, Way::Remove, now).is_err() {
+                volumes.clear();
+            }
+        }
         let mut removed = 0;
         self.each_tagged(tags, |object| {
             removed += usize::from(self.remove_object(object));
@@ -117,6 +142,10 @@ impl<M: Weigh> Store<M> {
         };
         let twin = object.renewed(meta, judged);
         let key = KeyRef::new(object.key());
-        self.index().renew(key, object, &twin).is_some()
+        let renewed = self.index().renew(key, object, &twin).is_some();
+        if renewed {
+            self.save(&twin);
+        }
+        renewed
     }
 }

@@ -4,6 +4,7 @@
 //! fields, a *fork* lies there, which names the fields; each variant lies under the key, the number of the fork and the
 //! values that it was selected by. A new fork has a new number: with the old one all its variants are out of reach at once.
 
+mod history;
 mod record;
 mod tee;
 mod volumes;
@@ -48,7 +49,12 @@ impl<M: Weigh> Store<M> {
             place = fork.place(key.url(), &name(fork.selector));
             stored = volumes.find(&place).await?;
         }
-        let object = self.object_from(key, &stored)?;
+        let judged = volumes.of_this_life(stored.stamps.judged);
+        let Some(judged) = judged else {
+            volumes.remove(&place);
+            return None;
+        };
+        let object = self.object_from(key, &stored, judged)?;
         if !matches(&object.meta) {
             return None;
         }
@@ -64,12 +70,11 @@ impl<M: Weigh> Store<M> {
         self.stands(&object).then_some(object)
     }
 
-    fn object_from(&self, key: KeyRef<'_>, stored: &Stored) -> Option<Arc<Object<M>>> {
+    fn object_from(&self, key: KeyRef<'_>, stored: &Stored, judged: u64) -> Option<Arc<Object<M>>> {
         let Record::Response(meta) = Record::read(&stored.meta)? else {
             return None;
         };
         let meta = M::read_from(meta)?;
-        let judged = stored.stamps.judged;
         Some(match &stored.body {
             StoredBody::Whole(body) if body.len() <= WHOLE_BYTES_MAX => {
                 Object::whole(key, meta, body, judged, self.shared_counters())
@@ -99,14 +104,14 @@ impl<M: Weigh> Store<M> {
             }
             Body::Disk(extents) => {
                 if let Some((_, meta)) = self.written(object, &volumes) {
-                    extents.renew(&meta, object.stamps());
+                    extents.renew(&meta, volumes.stamps(object));
                 }
                 return;
             }
             Body::Pages(_) | Body::Filling(_) => return,
         };
         if let Some((place, meta)) = self.written(object, &volumes) {
-            volumes.put(&place, &meta, &slices, object.stamps());
+            volumes.put(&place, &meta, &slices, volumes.stamps(object));
         }
     }
 
@@ -132,7 +137,7 @@ impl<M: Weigh> Store<M> {
             Some(fork) => fork.place(key, variant),
             None => {
                 let fork = Fork::new(&selector);
-                volumes.put(key, &fork.written(), &[], object.stamps());
+                volumes.put(key, &fork.written(), &[], volumes.stamps(object));
                 fork.place(key, variant)
             }
         };

@@ -1,12 +1,15 @@
 //! The volumes of a configuration: which of them gets a response, and all of them asked for one.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use bytes::Bytes;
 
+use super::history::History;
 use super::record::{Fork, Record};
 use crate::disk::{Found, Stamps, Stored, Volume, Writing};
+use crate::object::{Object, Weigh};
 
 /// Which of the volumes that a response fits in gets it; Squid's `store_dir_select_algorithm`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,18 +22,26 @@ pub enum Choice {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Volumes {
     all: Box<[Arc<Volume>]>,
     choice: Choice,
     turn: AtomicUsize,
+    history: History,
 }
 
 impl Volumes {
-    /// In the order of the configuration.
+    /// In the order of the configuration. `before`: those that they take the place of.
     #[must_use]
-    pub fn new(all: Vec<Arc<Volume>>, choice: Choice) -> Self {
+    pub fn new(
+        all: Vec<Arc<Volume>>,
+        choice: Choice,
+        now_secs: u64,
+        before: Option<&Self>,
+    ) -> Self {
+        let paths: Vec<PathBuf> = all.iter().map(|volume| volume.path().to_owned()).collect();
         Self {
+            history: History::new(&paths, now_secs, before.map(|before| &before.history)),
             all: all.into(),
             choice,
             turn: AtomicUsize::new(0),
@@ -47,6 +58,28 @@ impl Volumes {
     #[must_use]
     pub fn takes(&self, bytes: Option<u64>) -> bool {
         self.all.iter().any(|volume| volume.takes(bytes))
+    }
+
+    /// A ban that isn't by key: what is stored already is judged when it is read.
+    pub(crate) fn note_ban(&self, number: u64) {
+        self.history.note(number);
+    }
+
+    /// What a disk is told of a response.
+    pub(super) fn stamps<M: Weigh>(&self, object: &Object<M>) -> Stamps {
+        let [date, expires, last_modified] = object.meta.times();
+        Stamps {
+            date,
+            expires,
+            last_modified,
+            uses: 0,
+            judged: self.history.absolute(object.judged()),
+        }
+    }
+
+    /// The same, from the disk; `None`: it may have been banned.
+    pub(super) fn of_this_life(&self, absolute: u64) -> Option<u64> {
+        self.history.of_this_life(absolute)
     }
 
     pub(super) fn may_have(&self, key: &[u8]) -> bool {
