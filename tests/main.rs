@@ -27,6 +27,7 @@ mod credentials;
 mod crowds;
 mod delay_pools;
 mod descriptors;
+mod disk;
 mod error_pages;
 mod external_acl;
 mod forward;
