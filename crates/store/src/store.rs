@@ -370,7 +370,10 @@ impl<M: Weigh> Store<M> {
         self.limit_variants(key, &object);
         self.stands(&object);
         self.make_room();
-        let filler = Filler::new(Arc::clone(self), Arc::clone(&object), fill, keep, tee);
+        let mut filler = Filler::new(Arc::clone(self), Arc::clone(&object), fill, keep, tee);
+        if length.is_some_and(|length| length > self.join_bytes_max()) {
+            filler.hold_little();
+        }
         (object, filler)
     }
 

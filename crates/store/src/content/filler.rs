@@ -100,6 +100,11 @@ impl<M: Weigh> Filler<M> {
         }
     }
 
+    /// It can't be held whole, so no more of it is held than its readers need.
+    pub(crate) fn hold_little(&mut self) {
+        self.pressed = Some(0);
+    }
+
     /// The object being filled.
     #[must_use]
     pub fn object(&self) -> &Arc<Object<M>> {
