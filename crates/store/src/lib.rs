@@ -33,6 +33,10 @@ pub use collapse::{Begin, Slot, Waited, Waiting};
 pub use content::{
     Body, FileSlice, Files, Fill, Filler, Keep, Overflow, Pages, ReadError, Reader, Short, Slice,
 };
+pub use disk::{
+    Found, Reading, Refused, Stamps, Stored, StoredBody, Volume, VolumeOptions, VolumeState,
+    VolumeUsage,
+};
 pub use invalidate::{Aim, Ban, KeyTest, Tag, TooManyBans, Way};
 pub use key::KeyRef;
 pub use object::{Object, Weigh};

@@ -1,0 +1,117 @@
+//! The file or device that a volume lies in, locked for this process alone.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, IoSliceMut};
+use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
+
+#[cfg(test)]
+use super::tests::faults::Faults;
+
+/// What a read that must not wait came to.
+pub(crate) enum Cached {
+    /// So many bytes, as far as they are in memory; perhaps fewer than were asked for.
+    Bytes(Vec<u8>),
+    /// It would have to wait for the disk.
+    Waits,
+}
+
+/// The place of a volume.
+#[derive(Debug)]
+pub(crate) struct Device {
+    file: File,
+    #[cfg(test)]
+    pub(crate) faults: Faults,
+}
+
+impl Device {
+    /// The file at `path`, made if `create` is set.
+    pub(crate) fn open(path: &Path, create: bool) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        let file = options
+            .read(true)
+            .write(true)
+            .create(create)
+            .truncate(false)
+            .open(path)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(Self {
+            file,
+            #[cfg(test)]
+            faults: Faults::default(),
+        })
+    }
+
+    /// Empties a file; a block device stays as it is, but for what is written to it later.
+    pub(crate) fn empty(&self) -> io::Result<()> {
+        if self.file.metadata()?.file_type().is_block_device() {
+            return Ok(());
+        }
+        self.file.set_len(0)
+    }
+
+    /// Up to `bytes` bytes from `at` on: fewer where the file ends.
+    pub(crate) fn read(&self, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
+        #[cfg(test)]
+        self.faults.before_read()?;
+        let mut buf = vec![0; bytes];
+        let mut filled = 0;
+        while let Some(rest) = buf.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match self.file.read_at(rest, at + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        buf.truncate(filled);
+        Ok(buf)
+    }
+
+    /// The same, of what the kernel has in memory.
+    pub(crate) fn read_cached(&self, at: u64, bytes: usize) -> io::Result<Cached> {
+        #[cfg(test)]
+        self.faults.before_read()?;
+        let mut buf = vec![0; bytes];
+        let read = preadv2(
+            &self.file,
+            &mut [IoSliceMut::new(&mut buf)],
+            at,
+            ReadWriteFlags::NOWAIT,
+        );
+        match read {
+            Ok(count) => {
+                buf.truncate(count);
+                Ok(Cached::Bytes(buf))
+            }
+            // Not every file system can tell.
+            Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::INTR | Errno::NOSYS) => Ok(Cached::Waits),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Writes all of `bytes`.
+    pub(crate) fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        #[cfg(test)]
+        let bytes = self.faults.before_write(bytes)?;
+        self.file.write_all_at(bytes, at)
+    }
+
+    /// Waits until all that was written lies on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    /// Bytes of the file, as far as anything was written to it.
+    pub(crate) fn bytes(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    /// Whether the file still has a name. Whoever deletes a cache directory wants its volume gone.
+    pub(crate) fn is_linked(&self) -> bool {
+        rustix::fs::fstat(&self.file).is_ok_and(|stat| stat.st_nlink > 0)
+    }
+}

@@ -1,0 +1,220 @@
+//! How a stored response is found: in the chunks that are still in memory, in the kernel's memory, on the disk. Whatever
+//! is read is checked to the last byte, so that a place which the index has too long is only a miss.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use smallvec::SmallVec;
+
+use super::device::Cached;
+use super::engine::Engine;
+use super::format::{Kind, Parsed, Record, Stamps, parse};
+use super::index::Place;
+use super::reads::{Job, Promise, Reading};
+use crate::usage::count;
+
+/// What is stored under a key.
+#[derive(Debug)]
+pub enum Found {
+    /// Nothing.
+    Nothing,
+    /// This.
+    Here(Stored),
+    /// The disk has to be waited for.
+    Later(Reading),
+}
+
+/// A stored response, as it was given.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// The key.
+    pub key: Bytes,
+    /// What the owner keeps with the body.
+    pub meta: Bytes,
+    /// The body.
+    pub body: StoredBody,
+    /// What the owner keeps besides.
+    pub stamps: Stamps,
+}
+
+/// The body of a stored response.
+#[derive(Clone, Debug)]
+pub enum StoredBody {
+    /// All of it.
+    Whole(Bytes),
+}
+
+/// A key to be looked for, in the places that are left.
+#[derive(Debug)]
+pub(crate) struct Search {
+    pub(crate) key: Bytes,
+    pub(crate) hash: u64,
+    pub(crate) places: SmallVec<[Place; 2]>,
+    pub(crate) now_secs: u32,
+}
+
+/// Whether the disk may be waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    None,
+    Some,
+}
+
+/// What bytes of a segment came to.
+pub(crate) enum Fetched {
+    Bytes(Bytes),
+    Waits,
+    /// Nothing was ever written there, or no more.
+    Gone,
+    /// The disk failed.
+    Failed,
+}
+
+/// What lies in a place.
+enum Look {
+    Here(Stored),
+    Other,
+    Waits,
+}
+
+impl Engine {
+    pub(crate) fn find(self: &Arc<Self>, key: &[u8], now_secs: u32) -> Found {
+        let hash = self.hash(key);
+        let mut places = self.index.find(hash);
+        while let Some(place) = places.first().copied().filter(|_| !self.is_down()) {
+            match self.look(key, hash, place, Patience::None) {
+                Look::Here(stored) => {
+                    count(&self.counters.hits);
+                    count(&self.counters.hits_at_once);
+                    self.index.used(hash, place, now_secs);
+                    return Found::Here(stored);
+                }
+                Look::Other => {
+                    places.remove(0);
+                }
+                Look::Waits => return self.find_later(key, hash, places, now_secs),
+            }
+        }
+        count(&self.counters.misses);
+        Found::Nothing
+    }
+
+    fn find_later(
+        &self,
+        key: &[u8],
+        hash: u64,
+        places: SmallVec<[Place; 2]>,
+        now_secs: u32,
+    ) -> Found {
+        let promise = Promise::new();
+        let search = Search {
+            key: Bytes::copy_from_slice(key),
+            hash,
+            places,
+            now_secs,
+        };
+        self.read_later(Job::Search(search, Arc::clone(&promise)));
+        Found::Later(Reading(promise))
+    }
+
+    /// Looks through the places of a key, however long it takes.
+    pub(crate) fn search(self: &Arc<Self>, search: Search) -> Option<Stored> {
+        for place in search.places {
+            if let Look::Here(stored) = self.look(&search.key, search.hash, place, Patience::Some) {
+                count(&self.counters.hits);
+                self.index.used(search.hash, place, search.now_secs);
+                return Some(stored);
+            }
+        }
+        count(&self.counters.misses);
+        None
+    }
+
+    fn look(self: &Arc<Self>, key: &[u8], hash: u64, place: Place, patience: Patience) -> Look {
+        let Some((segment, within)) = self.geometry.locate(place.granule) else {
+            self.index.remove(hash, place);
+            return Look::Other;
+        };
+        let asked = self.geometry.read_bytes(place, within);
+        let bytes = match self.fetch(segment, within, asked, patience) {
+            Fetched::Bytes(bytes) => bytes,
+            Fetched::Waits => return Look::Waits,
+            Fetched::Failed => return Look::Other,
+            Fetched::Gone => {
+                self.index.remove(hash, place);
+                return Look::Other;
+            }
+        };
+        match parse(&bytes) {
+            Parsed::Record(record) if record.hash == hash => {
+                stored(&bytes, &record, key).map_or(Look::Other, Look::Here)
+            }
+            // Another key with the same tag in the index; or a slot that should have been removed with its record.
+            Parsed::Record(record) => {
+                if !self.index.find(record.hash).contains(&place) {
+                    self.index.remove(hash, place);
+                }
+                Look::Other
+            }
+            Parsed::Short | Parsed::Wrong | Parsed::Nothing
+                if patience == Patience::None && bytes.len() < asked as usize =>
+            {
+                Look::Waits
+            }
+            Parsed::Short | Parsed::Wrong | Parsed::Nothing => {
+                count(&self.counters.wrong);
+                self.index.remove(hash, place);
+                Look::Other
+            }
+        }
+    }
+
+    /// Up to `count` bytes of a segment.
+    pub(crate) fn fetch(
+        &self,
+        segment: u32,
+        within: u32,
+        bytes: u32,
+        patience: Patience,
+    ) -> Fetched {
+        if within >= self.segments.written(segment) {
+            if let Some(bytes) = self.log().buffered(segment, within, bytes) {
+                return Fetched::Bytes(bytes);
+            }
+            // It may have been written meanwhile.
+            if within >= self.segments.written(segment) {
+                return Fetched::Gone;
+            }
+        }
+        let at = self.geometry.offset(segment, within);
+        let read = match patience {
+            Patience::None => self.device.read_cached(at, bytes as usize),
+            Patience::Some => self.device.read(at, bytes as usize).map(Cached::Bytes),
+        };
+        if read.is_err() {
+            count(&self.counters.read_errors);
+        }
+        match self.note(read) {
+            None => Fetched::Failed,
+            Some(Cached::Waits) => Fetched::Waits,
+            Some(Cached::Bytes(bytes)) => {
+                self.count_read(bytes.len());
+                Fetched::Bytes(bytes.into())
+            }
+        }
+    }
+}
+
+/// What a record holds, if it is one of this key that holds something.
+fn stored(bytes: &Bytes, record: &Record<'_>, key: &[u8]) -> Option<Stored> {
+    let body = match record.kind {
+        Kind::Whole => StoredBody::Whole(bytes.slice_ref(record.body)),
+        Kind::Extents | Kind::Fragment | Kind::Tombstone => return None,
+    };
+    (record.key == key).then(|| Stored {
+        key: bytes.slice_ref(record.key),
+        meta: bytes.slice_ref(record.meta),
+        body,
+        stamps: record.stamps,
+    })
+}

@@ -1,0 +1,427 @@
+//! The end of the log where records are added, and which segments are free. All of it under one lock, which is held for
+//! as long as it takes to copy a record: what takes longer (checksums, the disk) is done before or after.
+//!
+//! | a segment is | where it is kept | who moves it on |
+//! | --- | --- | --- |
+//! | free | `free` | a stream that needs one |
+//! | open | its stream | the stream, when no record fits any more |
+//! | used | `used`, the oldest first | the reclaimer |
+//! | taken | `taken`: no reader finds it, but the superblock still lets recovery find it | the reclaimer, after a sync |
+//! | retired | nowhere: the disk would not take it | nobody |
+
+mod chunk;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::task::Waker;
+
+use bytes::Bytes;
+
+use super::format::{Draft, ENTRY, HEAD};
+use super::geometry::{Geometry, narrow};
+use super::index::{Place, SizeCode};
+use super::segments::Segments;
+
+use chunk::OpenChunk;
+pub(crate) use chunk::Sealed;
+
+/// Which records lie together: those that will die together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// New records.
+    New,
+    /// Records that the reclaimer kept.
+    Again,
+    /// Fragments of large bodies.
+    Large,
+}
+
+/// Why nothing can be added now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoRoom {
+    /// Which segments are free isn't known yet.
+    Opening,
+    /// As many chunks as may be wait for the disk.
+    Buffers,
+    /// No segment is free.
+    Segments,
+}
+
+/// How far the volume has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// It isn't known which segments are in use.
+    Opening,
+    /// It is being learnt what lies in them.
+    Recovering,
+    /// All that is stored can be found.
+    Serving,
+}
+
+/// Whether the volume's threads go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Run {
+    On,
+    /// They end as soon as all is written.
+    Flush,
+    /// They end at once.
+    Stop,
+}
+
+/// Removed keys that wait to be written down.
+const OWED_MAX: usize = 64 << 10;
+
+#[derive(Debug, Default)]
+struct OpenStream {
+    segment: Option<OpenSegment>,
+    chunk: Option<OpenChunk>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenSegment {
+    number: u32,
+    born: u64,
+    /// Where the next chunk begins.
+    next: u32,
+}
+
+/// The end of the log.
+#[derive(Debug)]
+pub(crate) struct Log {
+    geometry: Geometry,
+    mark: u64,
+    lsn: u64,
+    new: OpenStream,
+    again: OpenStream,
+    large: OpenStream,
+    sealed: VecDeque<Arc<Sealed>>,
+    sealed_max: usize,
+    free: VecDeque<u32>,
+    used: BTreeMap<u64, u32>,
+    taken: Vec<(u64, u32)>,
+    retired: u32,
+    /// What was begun before this number is void.
+    void_below: u64,
+    waiting: Vec<Waker>,
+    /// Whether what is open must not wait for the next tick.
+    hurry: bool,
+    /// Removed keys, with the number of their removal, that there was no room to write down. Until there is, a crash
+    /// brings back what was stored under them.
+    owed: Vec<(u64, u64)>,
+    pub(crate) run: Run,
+    pub(crate) phase: Phase,
+    /// While recovering, the highest number seen of each key that was met, in the log or since.
+    pub(crate) seen: HashMap<u64, u64>,
+}
+
+impl Log {
+    pub(crate) fn new(geometry: Geometry, mark: u64, first_lsn: u64, sealed_max: usize) -> Self {
+        Self {
+            geometry,
+            mark,
+            lsn: first_lsn,
+            new: OpenStream::default(),
+            again: OpenStream::default(),
+            large: OpenStream::default(),
+            sealed: VecDeque::new(),
+            sealed_max: sealed_max.max(1),
+            free: VecDeque::new(),
+            used: BTreeMap::new(),
+            taken: Vec::new(),
+            retired: 0,
+            void_below: 0,
+            waiting: Vec::new(),
+            hurry: false,
+            owed: Vec::new(),
+            run: Run::On,
+            phase: Phase::Opening,
+            seen: HashMap::new(),
+        }
+    }
+
+    /// Says which segments hold something, by the numbers they were begun under, and which don't.
+    pub(crate) fn opened(&mut self, mut used: BTreeMap<u64, u32>, mut free: VecDeque<u32>) {
+        // Those may have become void since they were looked at.
+        let void = used.extract_if(..self.void_below, |_, _| true);
+        free.extend(void.map(|(_, number)| number));
+        self.used = used;
+        self.free = free;
+        self.phase = Phase::Recovering;
+        self.wake();
+    }
+
+    /// Whether what was begun under this number is void.
+    pub(crate) fn is_void(&self, born: u64) -> bool {
+        born < self.void_below
+    }
+
+    /// The next number.
+    pub(crate) fn number(&mut self) -> u64 {
+        self.lsn += 1;
+        self.lsn
+    }
+
+    /// Adds a record, which is no larger than a record may be.
+    pub(crate) fn append(
+        &mut self,
+        segments: &Segments,
+        stream: Stream,
+        draft: &Draft<'_>,
+        lsn: u64,
+        frequency: u8,
+    ) -> Result<Place, NoRoom> {
+        let geometry = self.geometry;
+        let bytes = draft.bytes();
+        let (number, within) = loop {
+            if let Some(chunk) = &mut self.stream(stream).chunk
+                && chunk.fits(&geometry, bytes)
+            {
+                let within = chunk.push(&geometry, draft, lsn, frequency);
+                break (chunk.segment(), within);
+            }
+            self.seal(stream)?;
+            self.open_chunk(segments, stream, bytes)?;
+        };
+        Ok(Place {
+            granule: geometry.granule_at(number, within),
+            size: SizeCode::of_bytes(narrow(bytes)),
+        })
+    }
+
+    fn stream(&mut self, stream: Stream) -> &mut OpenStream {
+        match stream {
+            Stream::New => &mut self.new,
+            Stream::Again => &mut self.again,
+            Stream::Large => &mut self.large,
+        }
+    }
+
+    fn open_chunk(
+        &mut self,
+        segments: &Segments,
+        stream: Stream,
+        bytes: usize,
+    ) -> Result<(), NoRoom> {
+        let geometry = self.geometry;
+        let needed = geometry.align(HEAD) + bytes + ENTRY;
+        let room = |open: &OpenSegment| (geometry.segment() - open.next) as usize >= needed;
+        let segment = match self.stream(stream).segment.filter(room) {
+            Some(segment) => segment,
+            None => self.open_segment(segments, stream)?,
+        };
+        let chunk = OpenChunk::new(&geometry, segment.number, segment.born, segment.next);
+        let open = self.stream(stream);
+        open.segment = Some(segment);
+        open.chunk = Some(chunk);
+        Ok(())
+    }
+
+    fn open_segment(&mut self, segments: &Segments, stream: Stream) -> Result<OpenSegment, NoRoom> {
+        if self.phase == Phase::Opening {
+            return Err(NoRoom::Opening);
+        }
+        let number = self.free.pop_front().ok_or(NoRoom::Segments)?;
+        let born = self.number();
+        segments.begin(number, born);
+        if let Some(full) = self.stream(stream).segment.take() {
+            self.used.insert(full.born, full.number);
+        }
+        Ok(OpenSegment {
+            number,
+            born,
+            next: 0,
+        })
+    }
+
+    /// Seals the open chunk of `stream`, if there is one.
+    fn seal(&mut self, stream: Stream) -> Result<(), NoRoom> {
+        let mark = self.mark;
+        if self.stream(stream).chunk.is_some() && self.sealed.len() >= self.sealed_max {
+            return Err(NoRoom::Buffers);
+        }
+        let open = self.stream(stream);
+        if let Some(chunk) = open.chunk.take() {
+            let sealed = chunk.seal(mark);
+            if let Some(segment) = &mut open.segment
+                && segment.number == sealed.segment
+            {
+                segment.next = sealed.end();
+            }
+            self.sealed.push_back(Arc::new(sealed));
+        }
+        Ok(())
+    }
+
+    /// Seals all open chunks, as far as they may wait for the disk.
+    pub(crate) fn seal_all(&mut self) {
+        for stream in [Stream::New, Stream::Again, Stream::Large] {
+            if self.seal(stream).is_err() {
+                return;
+            }
+        }
+        self.hurry = false;
+    }
+
+    /// Seals the chunks that were open at the last tick already.
+    pub(crate) fn tick(&mut self) {
+        for stream in [Stream::New, Stream::Again, Stream::Large] {
+            let chunk = self.stream(stream).chunk.as_mut();
+            let aged = chunk.map(|chunk| std::mem::replace(&mut chunk.aged, true));
+            // Where as many wait as may, the next tick tries again.
+            if aged == Some(true) && self.seal(stream).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Keeps a removed key until there is room to write it down; `false` if there are too many.
+    pub(crate) fn owe(&mut self, hash: u64, lsn: u64) -> bool {
+        let room = self.owed.len() < OWED_MAX;
+        if room {
+            self.owed.push((hash, lsn));
+        }
+        room
+    }
+
+    /// Takes one of those keys.
+    pub(crate) fn owed(&mut self) -> Option<(u64, u64)> {
+        self.owed.pop()
+    }
+
+    /// Has what is open written at once.
+    pub(crate) fn hurry(&mut self) {
+        self.hurry = true;
+    }
+
+    /// The chunk that is to be written next; it stays readable until [`Log::written`].
+    pub(crate) fn next_sealed(&mut self) -> Option<Arc<Sealed>> {
+        if self.hurry && self.sealed.is_empty() {
+            self.seal_all();
+        }
+        self.sealed.front().cloned()
+    }
+
+    /// The chunk that was to be written next is in the file, or lost.
+    pub(crate) fn written(&mut self) {
+        self.sealed.pop_front();
+        self.wake();
+    }
+
+    /// Chunks that wait for the disk.
+    pub(crate) fn sealed_count(&self) -> usize {
+        self.sealed.len()
+    }
+
+    /// Whether all that was added is in the file.
+    pub(crate) fn is_written(&self) -> bool {
+        let streams = [&self.new, &self.again, &self.large];
+        self.sealed.is_empty() && streams.iter().all(|stream| stream.chunk.is_none())
+    }
+
+    /// Up to `count` bytes of what isn't in the file yet, from `within` the segment on.
+    pub(crate) fn buffered(&self, segment: u32, within: u32, count: u32) -> Option<Bytes> {
+        let streams = [&self.new, &self.again, &self.large];
+        let open = streams.iter().filter_map(|stream| stream.chunk.as_ref());
+        let mut open = open.filter_map(|chunk| chunk.copy(segment, within, count));
+        let sealed = self.sealed.iter();
+        let mut sealed = sealed.filter_map(|chunk| chunk.slice(segment, within, count));
+        open.next().or_else(|| sealed.next())
+    }
+
+    /// Wakes `waker` when there may be room again.
+    pub(crate) fn wait(&mut self, waker: &Waker) {
+        if !self.waiting.iter().any(|waiting| waiting.will_wake(waker)) {
+            self.waiting.push(waker.clone());
+        }
+    }
+
+    pub(crate) fn wake(&mut self) {
+        self.waiting.drain(..).for_each(Waker::wake);
+    }
+
+    pub(crate) fn free_count(&self) -> usize {
+        self.free.len()
+    }
+
+    pub(crate) fn retired_count(&self) -> u32 {
+        self.retired
+    }
+
+    /// The segments that hold something, the oldest first, with the numbers they were begun under.
+    pub(crate) fn used(&self) -> impl DoubleEndedIterator<Item = (u64, u32)> {
+        self.used.iter().map(|(born, number)| (*born, *number))
+    }
+
+    /// Whether something in use was begun before this number, other than the segment begun under `but`.
+    pub(crate) fn has_older(&self, lsn: u64, but: u64) -> bool {
+        let open = [&self.new, &self.again, &self.large].map(|stream| stream.segment);
+        let open = open.iter().flatten().map(|segment| segment.born);
+        let used = self.used.keys().copied().take(2);
+        open.chain(used).any(|born| born < lsn && born != but)
+    }
+
+    /// Closes the segments of streams that are older than all that is in use: they come first.
+    pub(crate) fn close_oldest(&mut self) {
+        let oldest = self.used.first_key_value().map_or(0, |(born, _)| *born);
+        for stream in [Stream::New, Stream::Again, Stream::Large] {
+            let open = self.stream(stream).segment;
+            if let Some(segment) = open.filter(|segment| segment.born < oldest)
+                && self.seal(stream).is_ok()
+            {
+                self.stream(stream).segment = None;
+                self.used.insert(segment.born, segment.number);
+            }
+        }
+    }
+
+    /// Whether all that will ever be in a segment that is in use is in the file.
+    pub(crate) fn is_settled(&self, number: u32) -> bool {
+        self.sealed.iter().all(|chunk| chunk.segment != number)
+    }
+
+    /// Takes a segment from those in use; it is free after [`Log::release`].
+    pub(crate) fn take(&mut self, born: u64) {
+        self.taken.extend(self.used.remove_entry(&born));
+    }
+
+    pub(crate) fn taken(&self) -> Vec<(u64, u32)> {
+        self.taken.clone()
+    }
+
+    /// Makes what was taken free: nothing finds it any more, whatever happens.
+    pub(crate) fn release(&mut self, segments: &[(u64, u32)]) {
+        self.taken.retain(|taken| !segments.contains(taken));
+        self.free.extend(segments.iter().map(|(_, number)| *number));
+        self.wake();
+    }
+
+    /// Uses a segment no more that the disk would not take, nor free ones from `beyond` on. What lies in it already stays
+    /// readable.
+    pub(crate) fn retire(&mut self, number: u32, beyond: Option<u32>) {
+        for stream in [Stream::New, Stream::Again, Stream::Large] {
+            let open = self.stream(stream);
+            if open.segment.is_some_and(|segment| segment.number == number) {
+                open.segment = None;
+                self.retired += 1;
+            }
+        }
+        let before = self.free.len();
+        let beyond = beyond.unwrap_or(u32::MAX);
+        self.free.retain(|free| *free < beyond);
+        self.retired += narrow(before - self.free.len());
+    }
+
+    /// Forgets all segments but those that are being read; they are free after [`Log::release`]. What was begun before the
+    /// number returned is void.
+    pub(crate) fn clear(&mut self, segments: &Segments) -> u64 {
+        for stream in [Stream::New, Stream::Again, Stream::Large] {
+            let open = std::mem::take(self.stream(stream)).segment;
+            self.used
+                .extend(open.map(|segment| (segment.born, segment.number)));
+        }
+        let idle = self.used.extract_if(.., |_, number| segments.take(*number));
+        self.taken.extend(idle);
+        self.void_below = self.number();
+        self.void_below
+    }
+}

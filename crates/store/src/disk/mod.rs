@@ -1,0 +1,43 @@
+//! Stored responses on disk: a volume is a log, written in large chunks and found again by an index in memory.
+//!
+//! The engine knows no HTTP: it keeps what its owner calls meta, and a body, under a key. It has threads of its own (one
+//! that writes, one that makes segments free, some that read), and wakes whoever waits.
+//!
+//! | file or folder | holds |
+//! | --- | --- |
+//! | `volume` | what its owner calls: create, open, put, find, update, remove, close |
+//! | `format/` | what lies on the disk: superblock, chunk, record |
+//! | `geometry` | sizes of segments, chunks and granules, and where they lie |
+//! | `log/` | the end of the log, where records are added, in memory until they are written |
+//! | `segments` | which segments are in use, how far they are written, who reads them |
+//! | `index/` | where a record lies, by the hash of its key |
+//! | `find`, `reads` | reading, at once where the kernel has it in memory, else by threads that wait |
+//! | `writer`, `reclaim`, `recover` | the other threads |
+//! | `engine`, `device` | what all threads share; the file |
+
+mod device;
+mod engine;
+mod find;
+mod format;
+mod geometry;
+mod index;
+mod log;
+mod options;
+mod reads;
+mod reclaim;
+mod recover;
+mod segments;
+mod usage;
+mod volume;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use engine::Refused;
+pub use find::{Found, Stored, StoredBody};
+pub use format::Stamps;
+pub use options::VolumeOptions;
+pub use reads::Reading;
+pub use usage::{VolumeState, VolumeUsage};
+pub use volume::Volume;

@@ -1,0 +1,171 @@
+//! Reads that have to wait for the disk, and the threads that do so.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use super::engine::Engine;
+use super::find::Search;
+use crate::usage::count;
+
+/// Reads that wait for a thread; further ones find nothing.
+const QUEUED_MAX: usize = 4096;
+
+/// A value that a thread is about to give.
+#[derive(Debug)]
+pub(crate) struct Promise<T>(Mutex<Promised<T>>);
+
+#[derive(Debug)]
+enum Promised<T> {
+    Waiting(Option<Waker>),
+    Kept(T),
+    Taken,
+}
+
+impl<T> Promise<T> {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Promised::Waiting(None))))
+    }
+
+    pub(crate) fn keep(&self, value: T) {
+        let mut promised = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *promised, Promised::Kept(value));
+        drop(promised);
+        if let Promised::Waiting(Some(waker)) = before {
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<Option<T>> {
+        let mut promised = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Promised::Waiting(waker) = &mut *promised {
+            *waker = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        match std::mem::replace(&mut *promised, Promised::Taken) {
+            Promised::Kept(value) => Poll::Ready(Some(value)),
+            Promised::Waiting(_) | Promised::Taken => Poll::Ready(None),
+        }
+    }
+}
+
+/// What a thread is to read.
+#[derive(Debug)]
+pub(crate) enum Job {
+    Search(Search, Arc<Promise<Option<super::Stored>>>),
+}
+
+impl Job {
+    /// Whether nobody waits for it any more.
+    fn is_abandoned(&self) -> bool {
+        match self {
+            Self::Search(_, promise) => Arc::strong_count(promise) == 1,
+        }
+    }
+
+    fn refuse(self) {
+        match self {
+            Self::Search(_, promise) => promise.keep(None),
+        }
+    }
+
+    fn run(self, engine: &Arc<Engine>) {
+        match self {
+            Self::Search(search, promise) => promise.keep(engine.search(search)),
+        }
+    }
+}
+
+/// The queue of reads.
+#[derive(Debug, Default)]
+pub(crate) struct Reads {
+    queue: Mutex<Queue>,
+    ready: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    closed: bool,
+}
+
+impl Reads {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn queued(&self) -> usize {
+        self.queue().jobs.len()
+    }
+
+    /// Ends the threads; what still waits is refused.
+    pub(crate) fn close(&self) {
+        let mut queue = self.queue();
+        queue.closed = true;
+        let jobs = std::mem::take(&mut queue.jobs);
+        drop(queue);
+        self.ready.notify_all();
+        jobs.into_iter().for_each(Job::refuse);
+    }
+
+    fn push(&self, job: Job) -> Result<(), Job> {
+        let mut queue = self.queue();
+        if queue.closed || queue.jobs.len() >= QUEUED_MAX {
+            return Err(job);
+        }
+        queue.jobs.push_back(job);
+        drop(queue);
+        self.ready.notify_one();
+        Ok(())
+    }
+
+    fn next(&self) -> Option<Job> {
+        let mut queue = self.queue();
+        loop {
+            if let Some(job) = queue.jobs.pop_front() {
+                return Some(job);
+            }
+            if queue.closed {
+                return None;
+            }
+            queue = self
+                .ready
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Engine {
+    /// Has a thread do `job`.
+    pub(crate) fn read_later(&self, job: Job) {
+        if let Err(job) = self.reads.push(job) {
+            count(&self.counters.reads_refused);
+            job.refuse();
+        }
+    }
+}
+
+/// The life of a reading thread.
+pub(crate) fn run(engine: &Arc<Engine>) {
+    while let Some(job) = engine.reads.next() {
+        if !job.is_abandoned() {
+            job.run(engine);
+        }
+    }
+}
+
+/// A stored response that is being read from the disk; nothing, if it turns out not to be there. Dropping it stops the
+/// read, if it hasn't begun.
+#[derive(Debug)]
+pub struct Reading(pub(crate) Arc<Promise<Option<super::Stored>>>);
+
+impl Future for Reading {
+    type Output = Option<super::Stored>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.poll(cx).map(Option::flatten)
+    }
+}

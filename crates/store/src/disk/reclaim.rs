@@ -1,0 +1,135 @@
+//! The thread that makes segments free, the oldest first.
+//!
+//! A segment that was taken is written over only after a superblock says, and the disk has it, that all which was begun
+//! up to then is void: else recovery could find in it what was removed or replaced since.
+
+use std::io;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use super::engine::Engine;
+use super::format::{Draft, Kind};
+use super::geometry::Geometry;
+use super::index::{Place, SizeCode};
+use super::log::{Run, Stream};
+use super::recover::{self, each_chunk};
+use crate::usage::count;
+
+/// How long to wait for readers, when all that could be taken is being read.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Segments to keep free: enough that writing never waits, not so many that the space is missed.
+fn free_min(geometry: &Geometry) -> usize {
+    let share = geometry.segments / 50;
+    share.max(4).min(geometry.segments / 4) as usize
+}
+
+/// Segments to make free in one go, as each go costs a wait for the disk.
+fn batch(geometry: &Geometry) -> usize {
+    (geometry.segments / 100).max(1) as usize
+}
+
+/// The life of the reclaiming thread: first it learns what there is.
+pub(crate) fn run(engine: &Engine) {
+    recover::run(engine);
+    let free_min = free_min(&engine.geometry);
+    loop {
+        let mut log = engine.log();
+        while log.run == Run::On && log.free_count() >= free_min {
+            log = engine
+                .scarce
+                .wait(log)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        let on = log.run == Run::On;
+        drop(log);
+        if !on || engine.is_down() {
+            return;
+        }
+        if !reclaim(engine) {
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// Makes some segments free.
+fn reclaim(engine: &Engine) -> bool {
+    let mut taken = 0;
+    let mut log = engine.log();
+    log.close_oldest();
+    let oldest: Vec<(u64, u32)> = log.used().take(4 * batch(&engine.geometry)).collect();
+    drop(log);
+    for (born, number) in oldest {
+        if taken < batch(&engine.geometry) && take(engine, born, number) {
+            taken += 1;
+        }
+    }
+    taken > 0 && commit(engine, 0)
+}
+
+/// Takes a segment out of use, with all that lies in it.
+fn take(engine: &Engine, born: u64, number: u32) -> bool {
+    if !engine.log().is_settled(number) || !engine.segments.pin(number, born) {
+        return false;
+    }
+    let mut dead = Vec::new();
+    each_chunk(engine, number, |head, entries| {
+        dead.extend(entries.into_iter().map(|entry| (head.at + entry.at, entry)));
+    });
+    engine.segments.unpin(number);
+    if !engine.segments.take(number) {
+        return false;
+    }
+    let mut log = engine.log();
+    for (within, entry) in dead {
+        let place = Place {
+            granule: engine.geometry.granule_at(number, within),
+            size: SizeCode::of_bytes(entry.bytes),
+        };
+        if entry.kind == Kind::Tombstone {
+            // Needed as long as recovery may find something older.
+            let tombstone = Draft::tombstone(entry.hash);
+            if log.has_older(entry.lsn, born)
+                && engine
+                    .append(&mut log, Stream::Again, &tombstone, entry.lsn)
+                    .is_err()
+            {
+                log.owe(entry.hash, entry.lsn);
+            }
+        } else if engine.index.remove(entry.hash, place) {
+            count(&engine.counters.evictions);
+        }
+    }
+    log.take(born);
+    true
+}
+
+impl Engine {
+    /// Takes all segments out of use. All that was stored is in the file.
+    pub(crate) fn clear(&self) -> io::Result<()> {
+        let mut log = self.log();
+        let lsn = log.clear(&self.segments);
+        self.index.remove_all_in(0..u32::MAX);
+        drop(log);
+        if !commit(self, lsn) {
+            return Err(io::Error::other("the superblock can't be written"));
+        }
+        Ok(())
+    }
+}
+
+/// Makes what was taken free, once nothing can bring it back.
+fn commit(engine: &Engine, void_below: u64) -> bool {
+    let taken = engine.log().taken();
+    let below = taken.iter().map(|(born, _)| born + 1).max();
+    let below = below.unwrap_or(0).max(void_below);
+    let written = engine.write_superblock(|superblock| {
+        superblock.watermark = superblock.watermark.max(below);
+    });
+    if engine.note(written).is_none() {
+        return false;
+    }
+    engine.log().release(&taken);
+    engine.progress.notify_all();
+    true
+}

@@ -1,0 +1,156 @@
+//! Recovery: what lies in the log is learnt from the tables of its chunks, while the volume serves and stores already.
+//! Of each key the highest number counts, in whatever order they are met; the newest segments are read first, as what lies
+//! in them is asked for most.
+
+use std::collections::btree_map::Entry as Slot;
+use std::collections::{BTreeMap, VecDeque};
+
+use super::engine::Engine;
+use super::format::{ChunkHead, Entry, Kind, entries};
+use super::geometry::BLOCK;
+use super::index::{Place, SizeCode};
+use super::log::{Log, Phase, Run};
+use crate::usage::count;
+
+/// Learns what is stored. Ends early when the volume is closed.
+pub(crate) fn run(engine: &Engine) {
+    let Some(used) = segments(engine) else {
+        return;
+    };
+    for number in used.into_iter().rev() {
+        if engine.log().run != Run::On {
+            return;
+        }
+        each_chunk(engine, number, |head, entries| {
+            let mut log = engine.log();
+            for entry in entries {
+                learn(engine, &mut log, number, head, entry);
+            }
+        });
+        count(&engine.counters.segments_recovered);
+    }
+    let mut log = engine.log();
+    log.phase = Phase::Serving;
+    log.seen = std::collections::HashMap::new();
+}
+
+/// Finds out which segments are in use; returns them, the oldest first.
+fn segments(engine: &Engine) -> Option<Vec<u32>> {
+    let watermark = engine.superblock().watermark;
+    let mut used = BTreeMap::new();
+    let mut free = VecDeque::new();
+    for number in 0..engine.geometry.segments {
+        if engine.log().run != Run::On {
+            return None;
+        }
+        match born(engine, number).filter(|born| *born >= watermark) {
+            Some(born) => match used.entry(born) {
+                Slot::Vacant(slot) => {
+                    engine.segments.begin(number, born);
+                    engine
+                        .segments
+                        .set_written(number, engine.geometry.segment());
+                    slot.insert(number);
+                }
+                // Two segments can't have been begun under one number.
+                Slot::Occupied(_) => free.push_back(number),
+            },
+            None => free.push_back(number),
+        }
+    }
+    let numbers = used.values().copied().collect();
+    engine.log().opened(used, free);
+    Some(numbers)
+}
+
+/// The number under which a segment was begun last.
+fn born(engine: &Engine, number: u32) -> Option<u64> {
+    let first = block(engine, number, 0)?;
+    if first.iter().all(|byte| *byte == 0) {
+        return None;
+    }
+    if let Some(head) = decode(engine, number, 0, &first) {
+        return Some(head.born);
+    }
+    // Its first chunk is damaged; there may be others.
+    let mut newest = None;
+    walk(engine, number, |head, _| {
+        newest = newest.max(Some(head.born))
+    });
+    newest
+}
+
+/// Gives the chunks of a segment with what their tables say, those of its last use.
+pub(crate) fn each_chunk(
+    engine: &Engine,
+    number: u32,
+    mut act: impl FnMut(&ChunkHead, Vec<Entry>),
+) {
+    let born = engine.segments.born(number);
+    walk(engine, number, |head, entries| {
+        if head.born == born {
+            act(head, entries);
+        }
+    });
+}
+
+/// Goes from chunk to chunk; where there is none, from block to block until there is one again.
+fn walk(engine: &Engine, number: u32, mut act: impl FnMut(&ChunkHead, Vec<Entry>)) {
+    let mut at = 0;
+    let mut next = block(engine, number, 0);
+    while at < engine.geometry.segment() {
+        let head = next
+            .as_deref()
+            .and_then(|block| decode(engine, number, at, block));
+        let Some(head) = head else {
+            at += BLOCK;
+            next = block(engine, number, at);
+            continue;
+        };
+        // The block after the table is the next chunk's first.
+        let table_at = engine.geometry.offset(number, at + head.table_at);
+        let rest = (head.bytes - head.table_at) as usize;
+        let read = engine.device.read(table_at, rest + BLOCK as usize);
+        let read = engine.note(read).unwrap_or_default();
+        let table = read.get(..head.table_bytes());
+        if let Some(entries) = table.and_then(|table| entries(table, &head)) {
+            act(&head, entries);
+        }
+        at += head.bytes;
+        next = read.get(rest..).map(<[u8]>::to_vec);
+    }
+}
+
+fn block(engine: &Engine, number: u32, at: u32) -> Option<Vec<u8>> {
+    let at = engine.geometry.offset(number, at);
+    let read = engine.device.read(at, BLOCK as usize);
+    engine.note(read).filter(|block| !block.is_empty())
+}
+
+fn decode(engine: &Engine, number: u32, at: u32, block: &[u8]) -> Option<ChunkHead> {
+    let head = ChunkHead::decode(block, &engine.geometry, engine.mark)?;
+    (head.segment == number && head.at == at).then_some(head)
+}
+
+/// Takes an entry of a table into the index, if no newer one of its key has been met.
+fn learn(engine: &Engine, log: &mut Log, number: u32, head: &ChunkHead, entry: Entry) {
+    if entry.kind == Kind::Fragment || log.is_void(head.born) {
+        return;
+    }
+    let newest = log.seen.entry(entry.hash).or_default();
+    if *newest >= entry.lsn {
+        return;
+    }
+    *newest = entry.lsn;
+    if entry.kind == Kind::Tombstone {
+        for place in engine.index.find(entry.hash) {
+            engine.index.remove(entry.hash, place);
+        }
+        return;
+    }
+    let place = Place {
+        granule: engine.geometry.granule_at(number, head.at + entry.at),
+        size: SizeCode::of_bytes(entry.bytes),
+    };
+    engine.index_only(entry.hash, place);
+}

@@ -1,0 +1,106 @@
+//! Volumes in a temporary directory.
+
+pub(crate) mod faults;
+mod small;
+
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use super::{Found, Stamps, Stored, StoredBody, Volume, VolumeOptions, VolumeState};
+
+/// How long a test waits for a thread of a volume.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn options(path: &Path, bytes: u64) -> VolumeOptions {
+    VolumeOptions {
+        path: path.to_owned(),
+        bytes,
+        readers: 2,
+        ..VolumeOptions::default()
+    }
+}
+
+/// A new volume in `path`.
+fn made(path: &Path, bytes: u64) -> Arc<Volume> {
+    Volume::create(&options(path, bytes)).unwrap();
+    opened(path, bytes)
+}
+
+/// The volume in `path`, when it has recovered.
+fn opened(path: &Path, bytes: u64) -> Arc<Volume> {
+    let volume = Volume::open(options(path, bytes)).unwrap();
+    until(|| volume.usage().state == VolumeState::Serving);
+    volume
+}
+
+fn until(mut done: impl FnMut() -> bool) {
+    let begun = std::time::Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < PATIENCE, "it takes too long");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+struct Ring(mpsc::Sender<()>);
+
+impl Wake for Ring {
+    fn wake(self: Arc<Self>) {
+        // The test may have got what it wanted already.
+        let _sent = self.0.send(());
+    }
+}
+
+/// Waits for what `poll` gives, and panics if it is not woken.
+fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
+    let (ring, rung) = mpsc::channel();
+    let waker = Waker::from(Arc::new(Ring(ring)));
+    let mut cx = Context::from_waker(&waker);
+    loop {
+        match poll(&mut cx) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => rung.recv_timeout(PATIENCE).unwrap(),
+        }
+    }
+}
+
+/// What is stored under `key`, however long it takes.
+fn get(volume: &Volume, key: &[u8]) -> Option<Stored> {
+    match volume.find(key, 0) {
+        Found::Nothing => None,
+        Found::Here(stored) => Some(stored),
+        Found::Later(mut reading) => wait(|cx| {
+            let reading = std::pin::Pin::new(&mut reading);
+            Future::poll(reading, cx)
+        }),
+    }
+}
+
+fn body(stored: &Stored) -> &[u8] {
+    match &stored.body {
+        StoredBody::Whole(bytes) => bytes,
+    }
+}
+
+fn stamps(judged: u64) -> Stamps {
+    Stamps {
+        date: 1,
+        expires: 2,
+        last_modified: 3,
+        refcount: 4,
+        judged,
+    }
+}
+
+/// Bytes that differ from number to number.
+fn noise(number: u64, bytes: usize) -> Vec<u8> {
+    let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut step = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()[3]
+    };
+    (0..bytes).map(|_| step()).collect()
+}

@@ -1,0 +1,108 @@
+//! What a volume holds and has done, as plain numbers.
+
+use std::sync::atomic::AtomicU64;
+
+/// How far a volume has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VolumeState {
+    /// It isn't known yet what is stored; some of it can be found already.
+    #[default]
+    Recovering,
+    /// All that is stored can be found.
+    Serving,
+    /// The disk failed, or the file is gone. Nothing is found or stored any more.
+    OutOfService,
+}
+
+/// A snapshot of a volume's figures. Counters count from when it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VolumeUsage {
+    /// How far it has come.
+    pub state: VolumeState,
+    /// Bytes that it may take.
+    pub bytes_max: u64,
+    /// Bytes of segments that are in use.
+    pub bytes: u64,
+    /// Responses that can be found.
+    pub objects: u64,
+    /// Bytes of memory that the index takes.
+    pub index_bytes: u64,
+    /// Segments in all.
+    pub segments: u32,
+    /// Segments that are free.
+    pub segments_free: u32,
+    /// Segments given up, as the disk would not take them.
+    pub segments_retired: u32,
+    /// Segments that recovery has read.
+    pub segments_recovered: u64,
+    /// Chunks that wait to be written.
+    pub chunks_queued: usize,
+    /// Reads that wait for a thread.
+    pub reads_queued: usize,
+    /// Responses found.
+    pub hits: u64,
+    /// Hits that needed no wait.
+    pub hits_at_once: u64,
+    /// Keys looked for in vain.
+    pub misses: u64,
+    /// Responses stored.
+    pub puts: u64,
+    /// Keys removed.
+    pub removes: u64,
+    /// Removed keys that a crash may bring back, as too many waited to be written down.
+    pub tombstones_lost: u64,
+    /// Responses written again rather than lost.
+    pub reinserts: u64,
+    /// Responses lost when the log came round to them.
+    pub evictions: u64,
+    /// Responses lost as the index had no slot for them.
+    pub index_drops: u64,
+    /// Records that were not what had been written.
+    pub wrong: u64,
+    /// Responses lost as their chunk could not be written.
+    pub lost: u64,
+    /// Responses not stored for their size.
+    pub refused_size: u64,
+    /// Responses not stored as too much waited to be written.
+    pub refused_busy: u64,
+    /// Responses not stored as no segment was free.
+    pub refused_full: u64,
+    /// Responses not stored as the volume was still opening or is out of service.
+    pub refused_closed: u64,
+    /// Reads not done as too many waited.
+    pub reads_refused: u64,
+    /// Bytes written.
+    pub bytes_written: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Writes that failed.
+    pub write_errors: u64,
+    /// Reads that failed.
+    pub read_errors: u64,
+}
+
+/// The counters of a volume.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) segments_recovered: AtomicU64,
+    pub(crate) hits: AtomicU64,
+    pub(crate) hits_at_once: AtomicU64,
+    pub(crate) misses: AtomicU64,
+    pub(crate) puts: AtomicU64,
+    pub(crate) removes: AtomicU64,
+    pub(crate) tombstones_lost: AtomicU64,
+    pub(crate) reinserts: AtomicU64,
+    pub(crate) evictions: AtomicU64,
+    pub(crate) index_drops: AtomicU64,
+    pub(crate) wrong: AtomicU64,
+    pub(crate) lost: AtomicU64,
+    pub(crate) refused_size: AtomicU64,
+    pub(crate) refused_busy: AtomicU64,
+    pub(crate) refused_full: AtomicU64,
+    pub(crate) refused_closed: AtomicU64,
+    pub(crate) reads_refused: AtomicU64,
+    pub(crate) bytes_written: AtomicU64,
+    pub(crate) bytes_read: AtomicU64,
+    pub(crate) write_errors: AtomicU64,
+    pub(crate) read_errors: AtomicU64,
+}

@@ -1,0 +1,299 @@
+//! A volume as its owner sees it.
+
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use smallvec::SmallVec;
+
+use super::device::Device;
+use super::engine::{Engine, Refused};
+use super::find::{Found, Stored, StoredBody};
+use super::format::{Draft, Kind, Stamps, Superblock};
+use super::geometry::Geometry;
+use super::log::{Phase, Run};
+use super::options::VolumeOptions;
+use super::usage::{VolumeState, VolumeUsage};
+use super::{reads, reclaim, writer};
+
+/// How long [`Volume::close`] and [`Volume::flush`] wait for the disk.
+const FLUSH_MAX: Duration = Duration::from_secs(10);
+
+/// A log of stored responses on a disk, with an index in memory.
+#[derive(Debug)]
+pub struct Volume {
+    engine: Arc<Engine>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Volume {
+    /// Makes an empty volume; what lay in its place is gone. Makes the directory too, if there is nothing at the path.
+    ///
+    /// # Errors
+    /// If the size is too small for a volume, another process has it open, or the disk fails.
+    pub fn create(options: &VolumeOptions) -> io::Result<()> {
+        let geometry = Geometry::for_bytes(options.bytes).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidInput, "the volume is too small")
+        })?;
+        if !options.path.exists() {
+            std::fs::create_dir_all(&options.path)?;
+        }
+        let device = Device::open(&options.log_path(), true)?;
+        device.empty()?;
+        let mut random = [0; 24];
+        random_bytes(&mut random)?;
+        let (uuid, secret) = random
+            .split_last_chunk()
+            .map_or(([0; 16], 0), |(first, last)| {
+                let uuid = first.first_chunk().copied().unwrap_or_default();
+                (uuid, u64::from_le_bytes(*last))
+            });
+        let mut superblock = Superblock {
+            sequence: 0,
+            geometry,
+            uuid,
+            secret,
+            epoch: 0,
+            watermark: 0,
+            clean: true,
+        };
+        // Both copies, so that nothing of an older volume is left.
+        for _ in 0..2 {
+            superblock.sequence += 1;
+            superblock.write(&device)?;
+        }
+        Ok(())
+    }
+
+    /// Opens a volume. It serves and stores at once; what it holds can be found bit by bit, as recovery comes to it.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none, `InvalidData` where it can't be read as one; if another process has it open; if the
+    /// disk fails.
+    pub fn open(options: VolumeOptions) -> io::Result<Arc<Self>> {
+        let device = Device::open(&options.log_path(), false)?;
+        let mut superblock = Superblock::read(&device)?.ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidData, "no volume is in the file")
+        })?;
+        superblock.geometry = superblock.geometry.resized(options.bytes);
+        superblock.epoch += 1;
+        superblock.sequence += 1;
+        superblock.clean = false;
+        superblock.write(&device)?;
+        let engine = Arc::new(Engine::new(options, device, superblock));
+        let threads = Mutex::new(start(&engine)?);
+        Ok(Arc::new(Self { engine, threads }))
+    }
+
+    /// Stores a whole response, in the place of what was stored under `key`. It can be found at once, and is on its way to
+    /// the disk within a second.
+    ///
+    /// # Errors
+    /// See [`Refused`]. What was stored under the key before stays then.
+    pub fn put<B: AsRef<[u8]>>(
+        &self,
+        key: &[u8],
+        meta: &[u8],
+        body: &[B],
+        stamps: Stamps,
+    ) -> Result<(), Refused> {
+        let body: SmallVec<[&[u8]; 4]> = body.iter().map(AsRef::as_ref).collect();
+        let bytes = body.iter().map(|part| part.len() as u64).sum();
+        let hash = self.engine.hash(key);
+        let draft = Draft::new(Kind::Whole, hash, key, meta, body, stamps);
+        let fits = draft.bytes() <= self.engine.geometry.record_bytes_max();
+        if !fits || !self.takes(bytes) {
+            self.engine.count_refused(Refused::Size);
+            return Err(Refused::Size);
+        }
+        self.engine.store(&draft).map(|_| ())
+    }
+
+    /// Whether a body of so many bytes is one that the volume stores.
+    #[must_use]
+    pub fn takes(&self, bytes: u64) -> bool {
+        let options = &self.engine.options;
+        (options.object_bytes_min..=options.object_bytes_max).contains(&bytes)
+    }
+
+    /// Bytes of key, meta and body that [`Volume::put`] takes; for more there is `begin`.
+    #[must_use]
+    pub fn whole_bytes_max(&self) -> usize {
+        self.engine.geometry.record_bytes_max() - super::format::HEAD
+    }
+
+    /// What is stored under `key`; counts as a use of it.
+    #[must_use]
+    pub fn find(&self, key: &[u8], now_secs: u32) -> Found {
+        self.engine.find(key, now_secs)
+    }
+
+    /// Counts a use of what is stored under `key`, which was found elsewhere.
+    pub fn used(&self, key: &[u8], now_secs: u32) {
+        let hash = self.engine.hash(key);
+        for place in self.engine.index.find(hash) {
+            self.engine.index.used(hash, place, now_secs);
+        }
+    }
+
+    /// Stores `stored` anew, with another meta and other stamps: after a validation.
+    ///
+    /// # Errors
+    /// See [`Refused`]. What was stored before stays then.
+    pub fn update(&self, stored: &Stored, meta: &[u8], stamps: Stamps) -> Result<(), Refused> {
+        match &stored.body {
+            StoredBody::Whole(body) => self.put(&stored.key, meta, &[body], stamps),
+        }
+    }
+
+    /// Removes what is stored under `key`, for good: not even a crash brings it back, once the next chunk is written, which
+    /// is at once. Returns whether something may have been there.
+    pub fn remove(&self, key: &[u8]) -> bool {
+        self.engine.remove(self.engine.hash(key))
+    }
+
+    /// Removes all there is.
+    ///
+    /// # Errors
+    /// If the disk fails, or takes too long.
+    pub fn clear(&self) -> io::Result<()> {
+        self.flush()?;
+        self.engine.clear()
+    }
+
+    /// Waits until all that was stored is in the file. Up to ten seconds.
+    ///
+    /// # Errors
+    /// `TimedOut`.
+    pub fn flush(&self) -> io::Result<()> {
+        let mut log = self.engine.log();
+        log.hurry();
+        self.engine.work.notify_one();
+        let waited = self
+            .engine
+            .progress
+            .wait_timeout_while(log, FLUSH_MAX, |log| {
+                log.hurry();
+                self.engine.work.notify_one();
+                !log.is_written()
+            });
+        let (_log, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        if timeout.timed_out() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        Ok(())
+    }
+
+    /// Writes all there is to write, and ends. The volume finds and stores nothing any more.
+    ///
+    /// # Errors
+    /// If the disk fails, or takes too long.
+    pub fn close(&self) -> io::Result<()> {
+        let flushed = self.flush();
+        self.stop();
+        flushed?;
+        self.engine
+            .write_superblock(|superblock| superblock.clean = true)
+    }
+
+    /// Ends the threads, whatever is left to be written.
+    fn stop(&self) {
+        self.engine.take_down();
+        self.engine.log().run = Run::Stop;
+        self.engine.work.notify_all();
+        self.engine.scarce.notify_all();
+        self.engine.reads.close();
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
+            // A thread that panicked is a bug that its message has told of.
+            drop(thread.join());
+        }
+    }
+
+    /// What the volume holds and has done.
+    #[must_use]
+    pub fn usage(&self) -> VolumeUsage {
+        let engine = &self.engine;
+        let log = engine.log();
+        let segments_free = u32::try_from(log.free_count()).unwrap_or(u32::MAX);
+        let state = match log.phase {
+            _ if engine.is_down() => VolumeState::OutOfService,
+            Phase::Opening | Phase::Recovering => VolumeState::Recovering,
+            Phase::Serving => VolumeState::Serving,
+        };
+        let segments = engine.geometry.segments;
+        let used = segments - segments_free.min(segments);
+        let usage = VolumeUsage {
+            state,
+            bytes_max: engine.geometry.log_bytes(),
+            bytes: u64::from(used) << engine.geometry.segment_log2,
+            segments,
+            segments_free,
+            segments_retired: log.retired_count(),
+            chunks_queued: log.sealed_count(),
+            ..VolumeUsage::default()
+        };
+        drop(log);
+        let counters = &engine.counters;
+        VolumeUsage {
+            objects: engine.index.len() as u64,
+            index_bytes: engine.index.bytes() as u64,
+            reads_queued: engine.reads.queued(),
+            segments_recovered: counters.segments_recovered.load(Relaxed),
+            hits: counters.hits.load(Relaxed),
+            hits_at_once: counters.hits_at_once.load(Relaxed),
+            misses: counters.misses.load(Relaxed),
+            puts: counters.puts.load(Relaxed),
+            removes: counters.removes.load(Relaxed),
+            tombstones_lost: counters.tombstones_lost.load(Relaxed),
+            reinserts: counters.reinserts.load(Relaxed),
+            evictions: counters.evictions.load(Relaxed),
+            index_drops: counters.index_drops.load(Relaxed),
+            wrong: counters.wrong.load(Relaxed),
+            lost: counters.lost.load(Relaxed),
+            refused_size: counters.refused_size.load(Relaxed),
+            refused_busy: counters.refused_busy.load(Relaxed),
+            refused_full: counters.refused_full.load(Relaxed),
+            refused_closed: counters.refused_closed.load(Relaxed),
+            reads_refused: counters.reads_refused.load(Relaxed),
+            bytes_written: counters.bytes_written.load(Relaxed),
+            bytes_read: counters.bytes_read.load(Relaxed),
+            write_errors: counters.write_errors.load(Relaxed),
+            read_errors: counters.read_errors.load(Relaxed),
+            ..usage
+        }
+    }
+}
+
+impl Drop for Volume {
+    /// As a crash would: what wasn't written is lost.
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn start(engine: &Arc<Engine>) -> io::Result<Vec<JoinHandle<()>>> {
+    let mut threads = Vec::new();
+    let mut spawn = |name: &str, run: fn(&Arc<Engine>)| {
+        let engine = Arc::clone(engine);
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        threads.push(thread.spawn(move || run(&engine))?);
+        io::Result::Ok(())
+    };
+    spawn("store-write", |engine| writer::run(engine))?;
+    spawn("store-reclaim", |engine| reclaim::run(engine))?;
+    for _ in 0..engine.options.readers.max(1) {
+        spawn("store-read", reads::run)?;
+    }
+    Ok(threads)
+}
+
+fn random_bytes(buf: &mut [u8]) -> io::Result<()> {
+    let filled = rustix::rand::getrandom(&mut *buf, rustix::rand::GetRandomFlags::empty())?;
+    if filled < buf.len() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! The thread that writes chunks, one after the other, in the order in which they were sealed.
+
+use std::io;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use super::engine::Engine;
+use super::geometry::LOG_AT;
+use super::index::{Place, SizeCode};
+use super::log::{Run, Sealed};
+use crate::usage::count;
+
+/// A chunk that has been open for two ticks is written as it is.
+const TICK: Duration = Duration::from_millis(500);
+
+/// The life of the writing thread.
+pub(crate) fn run(engine: &Engine) {
+    let mut ticked = Instant::now();
+    while let Some(chunk) = next(engine, &mut ticked) {
+        write(engine, &chunk);
+        engine.log().written();
+        engine.progress.notify_all();
+    }
+    engine.progress.notify_all();
+}
+
+/// Waits for a chunk; `None` at the end.
+fn next(engine: &Engine, ticked: &mut Instant) -> Option<std::sync::Arc<Sealed>> {
+    let mut log = engine.log();
+    loop {
+        if log.run == Run::Stop {
+            return None;
+        }
+        if log.run == Run::Flush {
+            log.hurry();
+        }
+        if let Some(chunk) = log.next_sealed() {
+            return Some(chunk);
+        }
+        if log.run == Run::Flush {
+            return None;
+        }
+        let due = TICK.saturating_sub(ticked.elapsed());
+        if due.is_zero() {
+            *ticked = Instant::now();
+            engine.pay(&mut log);
+            log.tick();
+            if !engine.device.is_linked() {
+                engine.take_down();
+            }
+            continue;
+        }
+        let waited = engine.work.wait_timeout(log, due);
+        log = waited.unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+fn write(engine: &Engine, chunk: &Sealed) {
+    let at = engine.geometry.offset(chunk.segment, chunk.at);
+    let written = engine.device.write(at, &chunk.bytes);
+    match &written {
+        Ok(()) => {
+            let bytes = chunk.bytes.len() as u64;
+            engine.counters.bytes_written.fetch_add(bytes, Relaxed);
+            engine.segments.set_written(chunk.segment, chunk.end());
+        }
+        Err(error) => {
+            count(&engine.counters.write_errors);
+            give_up(engine, chunk, error.kind() == io::ErrorKind::StorageFull);
+        }
+    }
+    engine.note(written);
+}
+
+/// Loses a chunk that the disk would not take, and uses its segment no more. If the disk is full, the volume becomes as
+/// large as what it has got so far.
+fn give_up(engine: &Engine, chunk: &Sealed, full: bool) {
+    for entry in &chunk.table {
+        let place = Place {
+            granule: engine
+                .geometry
+                .granule_at(chunk.segment, chunk.at + entry.at),
+            size: SizeCode::of_bytes(entry.bytes),
+        };
+        if engine.index.remove(entry.hash, place) {
+            count(&engine.counters.lost);
+        }
+    }
+    let had = engine
+        .device
+        .bytes()
+        .unwrap_or(u64::MAX)
+        .saturating_sub(LOG_AT);
+    let beyond = had.div_ceil(u64::from(engine.geometry.segment()));
+    let beyond = u32::try_from(beyond).ok().filter(|_| full);
+    engine.log().retire(chunk.segment, beyond);
+}
