@@ -3,14 +3,16 @@
 //!
 //! | state | moved on by |
 //! | --- | --- |
+//! | opened: what it holds is being found out | the end of that: open |
 //! | open | a failure of its disk: failed; a reload without its line: closed |
 //! | failed: what it had are misses | a try every [`RETRY`]: open |
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 
+use anyhow::Context as _;
 use config::{CacheDir, Config, DirChoice, DirKind, Replacement};
 use net::clock::Clock;
 use proxy::flow::Store;
@@ -40,6 +42,7 @@ struct Dir {
 
 #[derive(Debug)]
 enum State {
+    Opened(Arc<Volume>),
     Open(Arc<Volume>),
     Failed { tried: Instant },
 }
@@ -51,7 +54,7 @@ impl CacheDirs {
         let mut fresh = Vec::new();
         for line in lines(config) {
             let options = options(line, config);
-            let same = |dir: &Dir| is_same(&dir.options, &options);
+            let same = |dir: &Dir| dir.options == options;
             match before.iter().position(same) {
                 Some(at) => self.dirs.push(before.swap_remove(at)),
                 None => fresh.push((line.clone(), options)),
@@ -62,7 +65,7 @@ impl CacheDirs {
             dir.close();
         }
         for (line, options) in fresh {
-            let state = open(&options, clock);
+            let state = open(&options);
             self.dirs.push(Dir {
                 line,
                 options,
@@ -80,7 +83,7 @@ impl CacheDirs {
     pub(crate) fn tend(&mut self, store: &Store, clock: Clock) {
         let mut changed = false;
         for dir in &mut self.dirs {
-            changed |= dir.tend(clock);
+            changed |= dir.tend();
         }
         if changed {
             self.give(store, clock);
@@ -107,40 +110,55 @@ impl CacheDirs {
 impl Dir {
     fn volume(&self) -> Option<Arc<Volume>> {
         match &self.state {
-            State::Open(volume) => Some(Arc::clone(volume)),
+            State::Opened(volume) | State::Open(volume) => Some(Arc::clone(volume)),
             State::Failed { .. } => None,
         }
     }
 
     /// True when it has changed its state.
-    fn tend(&mut self, clock: Clock) -> bool {
+    fn tend(&mut self) -> bool {
+        let path = self.line.path.display();
+        let (state, objects) = match &self.state {
+            State::Opened(volume) | State::Open(volume) => {
+                let usage = volume.usage();
+                (usage.state, usage.objects)
+            }
+            State::Failed { .. } => (VolumeState::OutOfService, 0),
+        };
         match &self.state {
-            State::Open(volume) if volume.usage().state == VolumeState::OutOfService => {
+            State::Opened(volume) if state == VolumeState::Serving => {
+                tracing::info!("cache_dir {path}: all is found that it holds, {objects} responses");
+                self.state = State::Open(Arc::clone(volume));
+                false
+            }
+            State::Opened(volume) | State::Open(volume) if state == VolumeState::OutOfService => {
                 tracing::error!(
-                    "cache_dir {}: its disk failed; going on without it, and trying again",
-                    self.line.path.display()
+                    "cache_dir {path}: its disk failed; going on without it, and trying again"
                 );
-                volume.close();
+                let _failed_as_said = volume.close();
                 self.state = State::Failed {
                     tried: Instant::now(),
                 };
                 true
             }
             State::Failed { tried } if tried.elapsed() >= RETRY => {
-                self.state = open_again(&self.options, clock);
-                let open = matches!(self.state, State::Open(_));
-                if open {
-                    tracing::info!("cache_dir {} is back", self.line.path.display());
+                self.state = open_again(&self.options);
+                let back = matches!(self.state, State::Opened(_));
+                if back {
+                    tracing::info!("cache_dir {path}: back in service");
                 }
-                open
+                back
             }
-            State::Open(_) | State::Failed { .. } => false,
+            State::Opened(_) | State::Open(_) | State::Failed { .. } => false,
         }
     }
 
     fn close(self) {
-        if let State::Open(volume) = self.state {
-            volume.close();
+        if let State::Opened(volume) | State::Open(volume) = self.state
+            && let Err(error) = volume.close()
+        {
+            let path = self.line.path.display();
+            tracing::error!("cache_dir {path}: {error}; what came last may be lost");
         }
     }
 }
@@ -151,10 +169,9 @@ fn lines(config: &Config) -> impl Iterator<Item = &CacheDir> {
     dirs.filter(|dir| dir.kind != DirKind::Null)
 }
 
-fn open(options: &VolumeOptions, clock: Clock) -> State {
-    let opened = Volume::open(options.clone(), now_secs(clock));
-    match opened {
-        Ok(volume) => State::Open(volume),
+fn open(options: &VolumeOptions) -> State {
+    match open_or_create(options) {
+        Ok(volume) => State::Opened(volume),
         Err(error) => {
             tracing::error!(
                 "cache_dir {}: {error}; going on without it. Is it there, and ours? squall -z makes it.",
@@ -168,22 +185,24 @@ fn open(options: &VolumeOptions, clock: Clock) -> State {
 }
 
 /// What there is to say was said when it failed first.
-fn open_again(options: &VolumeOptions, clock: Clock) -> State {
-    match Volume::open(options.clone(), now_secs(clock)) {
-        Ok(volume) => State::Open(volume),
-        Err(_) => State::Failed {
+fn open_again(options: &VolumeOptions) -> State {
+    open_or_create(options).map_or_else(
+        |_| State::Failed {
             tried: Instant::now(),
         },
+        State::Opened,
+    )
+}
+
+/// A directory that is empty of ours gets a volume; one that isn't there may be a disk that isn't mounted, and is left.
+fn open_or_create(options: &VolumeOptions) -> io::Result<Arc<Volume>> {
+    match Volume::open(options.clone()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && options.path.is_dir() => {
+            Volume::create(options)?;
+            Volume::open(options.clone())
+        }
+        opened => opened,
     }
-}
-
-fn now_secs(clock: Clock) -> u32 {
-    u32::try_from(clock.now().unix_secs()).unwrap_or(0)
-}
-
-/// Does a volume that was opened for one serve for the other?
-fn is_same(one: &VolumeOptions, other: &VolumeOptions) -> bool {
-    one == other
 }
 
 fn options(dir: &CacheDir, config: &Config) -> VolumeOptions {
@@ -237,7 +256,11 @@ pub(crate) fn make(config: &Config, mut say: impl FnMut(&str)) -> anyhow::Result
         } else {
             say(&format!("{path} exists"));
         }
-        Volume::create(&options)?;
+        match Volume::open(options.clone()) {
+            Ok(volume) => volume.close()?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Volume::create(&options)?,
+            Err(error) => return Err(error).with_context(|| format!("cache_dir {path}")),
+        }
         if !is_file && matches!(dir.kind, DirKind::Ufs | DirKind::Aufs | DirKind::Diskd) {
             // Scripts that start Squid look for it, to see whether -z is needed.
             fs::create_dir_all(dir.path.join("00"))?;
@@ -261,7 +284,8 @@ mod tests {
         let both = first("cache_dir rock /a 7 max-size=9000000\nminimum_object_size 1 KB");
         assert_eq!((both.bytes, both.object_bytes_min), (7 << 20, 1024));
         assert_eq!(both.object_bytes_max, 4 << 20);
-        let own = first("maximum_object_size 9 MB\ncache_dir aufs /a 7 16 256 min-size=5 max-size=6");
+        let own =
+            first("maximum_object_size 9 MB\ncache_dir aufs /a 7 16 256 min-size=5 max-size=6");
         assert_eq!((own.object_bytes_min, own.object_bytes_max), (5, 6));
         let closed = first("cache_dir aufs /a 7 16 256 no-store");
         assert!(closed.object_bytes_min > closed.object_bytes_max);

@@ -14,6 +14,9 @@ use crate::support::{client, forward, results};
 /// What is stored is on its way to the disk within a second.
 const COMMITTED: Duration = Duration::from_millis(1500);
 
+/// The line that says that a directory is as it was.
+const FOUND: &str = "all is found that it holds";
+
 /// A directory that whoever the program becomes may write to.
 fn cache() -> TempDir {
     let dir = TempDir::new().unwrap();
@@ -31,6 +34,21 @@ fn with_disk(dir: &TempDir, conf: &str) -> Program {
         "cache_dir aufs {} 64 16 256\nworkers 1\n{conf}",
         dir.path().display()
     ))
+}
+
+/// Waits until the cache log has a text so often.
+fn logged(program: &Program, text: &str, times: usize) {
+    until(text, || {
+        let log = program.read("cache.log");
+        (log.matches(text).count() == times).then_some(())
+    });
+}
+
+/// A program with a `cache_dir` there, when it knows all that it holds.
+fn again(dir: &TempDir, conf: &str) -> Program {
+    let program = with_disk(dir, conf);
+    logged(&program, FOUND, 1);
+    program
 }
 
 fn fresh(content: &str) -> Reply {
@@ -52,12 +70,14 @@ fn purge(client: &mut Client, url: &str, fields: &[(&str, &str)]) {
 fn hits_after_a_restart() {
     let (dir, origin) = (cache(), origin());
     let mut program = with_disk(&dir, "");
-    let urls: Vec<String> = (0..50).map(|number| origin.url(&format!("/{number}"))).collect();
+    let urls: Vec<String> = (0..50)
+        .map(|number| origin.url(&format!("/{number}")))
+        .collect();
     for url in &urls {
         assert_eq!(client(&program).get(url).status, 200);
     }
     assert!(program.stop().success());
-    let program = with_disk(&dir, "");
+    let program = again(&dir, "");
     for _ in 0..2 {
         for (number, url) in urls.iter().enumerate() {
             assert_eq!(client(&program).get(url).text(), format!("/{number}"));
@@ -66,8 +86,14 @@ fn hits_after_a_restart() {
     assert_eq!(origin.total(), urls.len());
     let results = results(&program, 2 * urls.len());
     let (first, again) = results.split_at(urls.len());
-    assert!(first.iter().all(|result| result == "TCP_HIT/200"), "{first:?}");
-    assert!(again.iter().all(|result| result == "TCP_MEM_HIT/200"), "{again:?}");
+    assert!(
+        first.iter().all(|result| result == "TCP_HIT/200"),
+        "{first:?}"
+    );
+    assert!(
+        again.iter().all(|result| result == "TCP_MEM_HIT/200"),
+        "{again:?}"
+    );
 }
 
 /// The same after SIGKILL; and what was purged, by URL or by tag, doesn't come back with it.
@@ -89,7 +115,7 @@ fn hits_after_a_kill_but_no_purged_ones() {
     std::thread::sleep(COMMITTED);
     program.signal(Signal::KILL);
     program.wait();
-    let program = with_disk(&dir, conf);
+    let program = again(&dir, conf);
     for path in ["/d", "/a1", "/a2", "/b"] {
         assert_eq!(client(&program).get(&url(path)).text(), path);
     }
@@ -109,21 +135,23 @@ fn variants_have_places_of_their_own() {
     let conf = "acl purge method PURGE";
     let url = origin.url("/");
     let ask = |program: &Program, kind: &str| {
-        client(program).request("GET", &url, &[("Accept", kind)]).text()
+        client(program)
+            .request("GET", &url, &[("Accept", kind)])
+            .text()
     };
     let mut program = with_disk(&dir, conf);
     for kind in ["one", "two", "three"] {
         assert_eq!(ask(&program, kind), kind);
     }
     program.stop();
-    let mut program = with_disk(&dir, conf);
+    let mut program = again(&dir, conf);
     for kind in ["three", "one", "two"] {
         assert_eq!(ask(&program, kind), kind);
     }
     assert_eq!(origin.total(), 3);
     purge(&mut client(&program), &url, &[]);
     program.stop();
-    let program = with_disk(&dir, conf);
+    let program = again(&dir, conf);
     assert_eq!(ask(&program, "one"), "one");
     assert_eq!(ask(&program, "two"), "two");
     assert_eq!(origin.total(), 5);
@@ -139,7 +167,12 @@ fn large_responses_stay_on_disk() {
     let (url, pattern) = (origin.url("/"), Pattern::new("large", 3_500_000).to_vec());
     let check = |program: &Program| {
         assert!(client(program).get(&url).body() == pattern);
-        for (first, last) in [(0, 0), (1, 300_000), (1_048_570, 1_048_590), (3_000_000, 3_499_999)] {
+        for (first, last) in [
+            (0, 0),
+            (1, 300_000),
+            (1_048_570, 1_048_590),
+            (3_000_000, 3_499_999),
+        ] {
             let range = format!("bytes={first}-{last}");
             let part = client(program).request("GET", &url, &[("Range", &range)]);
             assert_eq!(part.status, 206);
@@ -150,11 +183,14 @@ fn large_responses_stay_on_disk() {
     client(&program).get(&url);
     check(&program);
     program.stop();
-    let program = with_disk(&dir, "");
+    let program = again(&dir, "");
     check(&program);
     assert_eq!(origin.total(), 1);
     let results = results(&program, 5);
-    assert!(results.iter().all(|result| result.starts_with("TCP_HIT/")), "{results:?}");
+    assert!(
+        results.iter().all(|result| result.starts_with("TCP_HIT/")),
+        "{results:?}"
+    );
 }
 
 /// What a 304 says is kept on disk too.
@@ -178,9 +214,12 @@ fn validation_lasts() {
     }
     assert_eq!(origin.total(), 2);
     program.stop();
-    let program = with_disk(&dir, "");
+    let program = again(&dir, "");
     let answer = client(&program).get(&url);
-    assert_eq!((answer.text().as_str(), answer.field("X-Round")), ("x", Some("2")));
+    assert_eq!(
+        (answer.text().as_str(), answer.field("X-Round")),
+        ("x", Some("2"))
+    );
     assert_eq!(origin.total(), 2);
 }
 
@@ -195,10 +234,7 @@ fn directories_come_and_go_live() {
     let reload = |conf: &str, times: usize| {
         program.write("squid.conf", conf);
         program.signal(Signal::HUP);
-        until("the reload", || {
-            let log = program.read("cache.log");
-            (log.matches("Reconfigured.").count() == times).then_some(())
-        });
+        logged(&program, "Reconfigured.", times);
     };
     let asked = |count: usize| {
         client(&program).get(&url);
@@ -207,11 +243,13 @@ fn directories_come_and_go_live() {
     asked(1);
     asked(2);
     reload(&format!("{before}\n{line}"), 1);
+    logged(&program, FOUND, 1);
     asked(3);
     asked(3);
     reload(&before, 2);
     asked(4);
     reload(&format!("{before}\n{line}"), 3);
+    logged(&program, FOUND, 2);
     asked(4);
 }
 
@@ -241,6 +279,7 @@ fn a_directory_that_is_missing() {
     // Squid's own start scripts call -z each time: it keeps what is there.
     assert!(Program::builder(&conf).arg("-z").run().status.success());
     let program = forward(&conf);
+    logged(&program, FOUND, 1);
     client(&program).get(&origin.url("/b"));
     assert_eq!(origin.count("/b"), 1);
 }
@@ -248,15 +287,24 @@ fn a_directory_that_is_missing() {
 /// An accelerator's eight directories, four for small responses and four for large ones: each goes where it fits.
 #[test]
 fn many_directories_by_size() {
-    let (parent, origin) = (cache(), Origin::start(|request: &Request| {
-        let bytes = request.target[1..].parse().unwrap();
-        Reply::ok(vec![b'x'; bytes]).field("Cache-Control", "max-age=600")
-    }));
+    let (parent, origin) = (
+        cache(),
+        Origin::start(|request: &Request| {
+            let bytes = request.target[1..].parse().unwrap();
+            Reply::ok(vec![b'x'; bytes]).field("Cache-Control", "max-age=600")
+        }),
+    );
     let mut conf = String::from("cache_replacement_policy heap LFUDA\nworkers 2\n");
     for number in 1..=4 {
         let path = parent.path().join(number.to_string());
-        conf += &format!("cache_dir coss {}-coss 64 max-size=24576 block-size=1024\n", path.display());
-        conf += &format!("cache_dir aufs {}-aufs 64 290 256 min-size=24576\n", path.display());
+        conf += &format!(
+            "cache_dir coss {}-coss 64 max-size=24576 block-size=1024\n",
+            path.display()
+        );
+        conf += &format!(
+            "cache_dir aufs {}-aufs 64 290 256 min-size=24576\n",
+            path.display()
+        );
     }
     assert!(Program::builder(&conf).arg("-z").run().status.success());
     let mut program = forward(&conf);
@@ -267,6 +315,7 @@ fn many_directories_by_size() {
     }
     program.stop();
     let program = forward(&conf);
+    logged(&program, FOUND, 8);
     for (url, size) in urls.iter().zip(sizes) {
         assert_eq!(client(&program).get(url).body().len(), size);
     }
@@ -284,8 +333,14 @@ fn memory_cache_modes() {
         }
         results(&program, 3).join(" ")
     };
-    assert_eq!(tags("always"), "TCP_MISS/200 TCP_MEM_HIT/200 TCP_MEM_HIT/200");
+    assert_eq!(
+        tags("always"),
+        "TCP_MISS/200 TCP_MEM_HIT/200 TCP_MEM_HIT/200"
+    );
     assert_eq!(tags("disk"), "TCP_MISS/200 TCP_HIT/200 TCP_MEM_HIT/200");
-    assert_eq!(tags("network"), "TCP_MISS/200 TCP_MEM_HIT/200 TCP_MEM_HIT/200");
+    assert_eq!(
+        tags("network"),
+        "TCP_MISS/200 TCP_MEM_HIT/200 TCP_MEM_HIT/200"
+    );
     assert_eq!(tags("never"), "TCP_MISS/200 TCP_HIT/200 TCP_HIT/200");
 }

@@ -34,8 +34,8 @@ pub use content::{
     Body, FileSlice, Files, Fill, Filler, Keep, Overflow, Pages, ReadError, Reader, Short, Slice,
 };
 pub use disk::{
-    Found, Reading, Refused, Stamps, Stored, StoredBody, Volume, VolumeOptions, VolumeState,
-    VolumeUsage,
+    Extents, Found, Reading, Refused, Stamps, Stored, StoredBody, Volume, VolumeOptions,
+    VolumeState, VolumeUsage, Writing,
 };
 pub use invalidate::{Aim, Ban, KeyTest, Tag, TooManyBans, Way};
 pub use key::KeyRef;

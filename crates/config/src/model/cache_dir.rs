@@ -1,7 +1,6 @@
 //! `cache_dir`: where responses lie on disk.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use super::cache::Replacement;
 use crate::problem::Place;
@@ -36,10 +35,6 @@ pub struct DirTuning {
     pub overwrite_percent: Option<u32>,
     /// `maxfullbufs=` of `coss`: full buffers that wait for the disk.
     pub full_buffers_max: Option<u32>,
-    /// `swap-timeout=` of `rock`: how long a hit may take on disk.
-    pub wait: Option<Duration>,
-    /// `max-swap-rate=` of `rock`: reads and writes in a second.
-    pub operations_per_sec: Option<u32>,
 }
 
 /// Type of a `cache_dir`.

@@ -1,7 +1,5 @@
 //! `cache_dir TYPE PATH MEGABYTES [L1 L2] [option…]`.
 
-use std::time::Duration;
-
 use crate::model::cache_dir::{CacheDir, DirChoice, DirKind, DirTuning};
 use crate::read::Draft;
 use crate::text::line::{Line, Outcome};
@@ -91,16 +89,9 @@ fn option(dir: &mut CacheDir, line: &mut Line<'_>, word: &str) -> Outcome {
                 ));
             }
         }
-        (DirKind::Rock, "swap-timeout") => {
-            let millis = number()?;
-            dir.tuning.wait = (millis > 0).then(|| Duration::from_millis(millis));
-        }
-        (DirKind::Rock, "max-swap-rate") => {
-            dir.tuning.operations_per_sec = Some(small(number()?)).filter(|&rate| rate > 0);
-        }
         // They have no counterpart in the one engine.
         (DirKind::Coss, "membufs" | "max-stripe-waste")
-        | (DirKind::Rock, "slot-size")
+        | (DirKind::Rock, "slot-size" | "swap-timeout" | "max-swap-rate")
         | (DirKind::Diskd, "Q1" | "Q2") => {
             number()?;
         }
@@ -198,8 +189,6 @@ mod tests {
         assert_eq!(coss.object_bytes_max, Some(9));
         assert_eq!(coss.tuning.overwrite_percent, Some(100));
         assert_eq!(coss.tuning.full_buffers_max, Some(7));
-        assert_eq!(rock.tuning.wait, Some(Duration::from_millis(300)));
-        assert_eq!(rock.tuning.operations_per_sec, Some(200));
         assert!(rock.object_bytes_max.is_none() && !rock.read_only && diskd.read_only);
         assert!(config.warnings.is_empty(), "{:?}", config.warnings);
     }

@@ -98,7 +98,8 @@ pub(crate) async fn lookup_on_disk(
     let fields = &received.head.fields;
     let name = |selector: &[u8]| Vary::name_by(selector, fields);
     let key = KeyRef::new(received.key());
-    let found = cx.store.load(key, name, |meta| meta.answers(fields));
+    let now = u32::try_from(received.now.unix_secs()).unwrap_or(0);
+    let found = cx.store.load(key, name, |meta| meta.answers(fields), now);
     match found.await {
         Some(object) => judge(cx, received, object, ResultTag::Hit, record),
         None => absent(cx, received, &beside, record),

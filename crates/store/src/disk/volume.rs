@@ -1,6 +1,7 @@
 //! A volume as its owner sees it.
 
 use std::io;
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -13,6 +14,7 @@ use super::engine::{Engine, Refused};
 use super::find::{Found, Stored, StoredBody};
 use super::format::{Draft, Kind, Stamps, Superblock};
 use super::geometry::Geometry;
+use super::large::Writing;
 use super::log::{Phase, Run};
 use super::options::VolumeOptions;
 use super::usage::{VolumeState, VolumeUsage};
@@ -100,22 +102,52 @@ impl Volume {
         stamps: Stamps,
     ) -> Result<(), Refused> {
         let body: SmallVec<[&[u8]; 4]> = body.iter().map(AsRef::as_ref).collect();
-        let bytes = body.iter().map(|part| part.len() as u64).sum();
         let hash = self.engine.hash(key);
         let draft = Draft::new(Kind::Whole, hash, key, meta, body, stamps);
         let fits = draft.bytes() <= self.engine.geometry.record_bytes_max();
-        if !fits || !self.takes(bytes) {
+        if !fits {
             self.engine.count_refused(Refused::Size);
             return Err(Refused::Size);
         }
         self.engine.store(&draft).map(|_| ())
     }
 
-    /// Whether a body of so many bytes is one that the volume stores.
+    /// Whether a body of so many bytes is one that the volume is for. Whoever stores asks before.
     #[must_use]
-    pub fn takes(&self, bytes: u64) -> bool {
+    pub fn takes(&self, bytes: Option<u64>) -> bool {
         let options = &self.engine.options;
-        (options.object_bytes_min..=options.object_bytes_max).contains(&bytes)
+        let (least, most) = (options.object_bytes_min, options.object_bytes_max);
+        match bytes {
+            Some(bytes) => (least..=most).contains(&bytes),
+            None => least <= most,
+        }
+    }
+
+    /// Whether something may be stored under `key`. It looks into the index only.
+    #[must_use]
+    pub fn may_have(&self, key: &[u8]) -> bool {
+        let engine = &self.engine;
+        !engine.is_down() && !engine.index.find(engine.hash(key)).is_empty()
+    }
+
+    /// How much waits to be written or read, to compare volumes by.
+    #[must_use]
+    pub fn load(&self) -> usize {
+        self.engine.log().sealed_count() + self.engine.reads.queued()
+    }
+
+    /// Its path, as it was given.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.engine.options.path
+    }
+
+    /// The right to write a large body.
+    ///
+    /// # Errors
+    /// See [`Refused`].
+    pub fn begin(self: &Arc<Self>, _key: &[u8], _length: Option<u64>) -> Result<Writing, Refused> {
+        Err(Refused::Size)
     }
 
     /// Bytes of key, meta and body that [`Volume::put`] takes; for more there is `begin`.

@@ -41,13 +41,14 @@ impl<M: Weigh> Store<M> {
         key: KeyRef<'_>,
         name: impl Fn(&[u8]) -> Vec<u8>,
         mut matches: impl FnMut(&M) -> bool,
+        now_secs: u32,
     ) -> Option<Arc<Object<M>>> {
         let volumes = self.volumes()?;
         let mut place = key.url().to_vec();
-        let mut stored = volumes.find(&place).await?;
+        let mut stored = volumes.find(&place, now_secs).await?;
         if let Record::Fork(fork) = Record::read(&stored.meta)? {
             place = fork.place(key.url(), &name(fork.selector));
-            stored = volumes.find(&place).await?;
+            stored = volumes.find(&place, now_secs).await?;
         }
         let judged = volumes.of_this_life(stored.stamps.judged);
         let Some(judged) = judged else {
@@ -60,7 +61,7 @@ impl<M: Weigh> Store<M> {
         }
         let object = match &stored.body {
             StoredBody::Whole(_) if self.keeps_loaded() => self.link_loaded(key, object, matches),
-            StoredBody::Whole(_) | StoredBody::Extents(_) => object,
+            StoredBody::Whole(_) => object,
         };
         // What was removed while it was read is not to come back; and bans since it was stored are for it too.
         if !volumes.may_have(&place) {
@@ -81,9 +82,6 @@ impl<M: Weigh> Store<M> {
             }
             StoredBody::Whole(body) => {
                 Object::loaded(key, meta, body, judged, self.shared_counters())
-            }
-            StoredBody::Extents(extents) => {
-                Object::on_disk(key, meta, extents, judged, self.shared_counters())
             }
         })
     }

@@ -72,7 +72,7 @@ impl Volumes {
             date,
             expires,
             last_modified,
-            uses: 0,
+            refcount: 0,
             judged: self.history.absolute(object.judged()),
         }
     }
@@ -86,9 +86,9 @@ impl Volumes {
         self.all.iter().any(|volume| volume.may_have(key))
     }
 
-    pub(super) async fn find(&self, key: &[u8]) -> Option<Stored> {
+    pub(super) async fn find(&self, key: &[u8], now_secs: u32) -> Option<Stored> {
         for volume in &self.all {
-            let found = match volume.find(key) {
+            let found = match volume.find(key, now_secs) {
                 Found::Nothing => None,
                 Found::Here(stored) => Some(stored),
                 Found::Later(reading) => reading.await,
@@ -102,13 +102,15 @@ impl Volumes {
 
     /// The fork under `key`, if it can be told without waiting.
     pub(super) fn fork_at(&self, key: &[u8]) -> Option<Fork<Vec<u8>>> {
-        self.all.iter().find_map(|volume| match volume.find(key) {
-            Found::Here(stored) => match Record::read(&stored.meta)? {
-                Record::Fork(fork) => Some(fork.to_owned()),
-                Record::Response(_) => None,
-            },
-            Found::Nothing | Found::Later(_) => None,
-        })
+        self.all
+            .iter()
+            .find_map(|volume| match volume.find(key, 0) {
+                Found::Here(stored) => match Record::read(&stored.meta)? {
+                    Record::Fork(fork) => Some(fork.to_owned()),
+                    Record::Response(_) => None,
+                },
+                Found::Nothing | Found::Later(_) => None,
+            })
     }
 
     /// Stores it in one of them; what another has under the same key goes.
@@ -117,8 +119,7 @@ impl Volumes {
         let chosen = self.choose(Some(bytes));
         self.remove_from_all_but(chosen, key);
         let Some(volume) = chosen else { return };
-        let body: Vec<&[u8]> = body.iter().map(|slice| &**slice).collect();
-        if volume.put(key, meta, &body, stamps).is_err() {
+        if volume.put(key, meta, body, stamps).is_err() {
             volume.remove(key); // what it has is out of date
         }
     }
@@ -138,14 +139,16 @@ impl Volumes {
 
     /// Removes everything.
     pub(crate) fn clear(&self) {
-        self.all.iter().for_each(|volume| volume.clear());
+        for volume in &self.all {
+            let _said_by_its_state = volume.clear();
+        }
     }
 
     fn remove_from_all_but(&self, kept: Option<&Arc<Volume>>, key: &[u8]) -> bool {
         let others = self.all.iter();
         let others = others.filter(|volume| kept.is_none_or(|kept| !Arc::ptr_eq(kept, volume)));
         // All are asked, whatever the first says.
-        others.fold(false, |removed, volume| volume.remove(key) || removed)
+        others.filter(|volume| volume.remove(key)).count() > 0
     }
 
     fn choose(&self, bytes: Option<u64>) -> Option<&Arc<Volume>> {
