@@ -68,6 +68,8 @@ impl Device {
             }
         }
         buf.truncate(filled);
+        #[cfg(test)]
+        self.faults.after_read(at, &mut buf);
         Ok(buf)
     }
 
@@ -85,6 +87,8 @@ impl Device {
         match read {
             Ok(count) => {
                 buf.truncate(count);
+                #[cfg(test)]
+                self.faults.after_read(at, &mut buf);
                 Ok(Cached::Bytes(buf))
             }
             // Not every file system can tell.
@@ -96,13 +100,26 @@ impl Device {
     /// Writes all of `bytes`.
     pub(crate) fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
         #[cfg(test)]
-        let bytes = self.faults.before_write(bytes)?;
+        let bytes = self.tear(at, bytes)?;
         self.file.write_all_at(bytes, at)
     }
 
     /// Waits until all that was written lies on the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
+        #[cfg(test)]
+        self.faults
+            .before_sync(|at, bytes| self.file.write_all_at(bytes, at).unwrap());
         self.file.sync_data()
+    }
+
+    #[cfg(test)]
+    fn tear<'a>(&self, at: u64, bytes: &'a [u8]) -> io::Result<&'a [u8]> {
+        let kept = self.faults.before_write(at, bytes)?;
+        let end = at + bytes.len() as u64;
+        if kept < bytes.len() && self.bytes()? < end {
+            self.file.set_len(end)?;
+        }
+        Ok(&bytes[..kept])
     }
 
     /// Bytes of the file, as far as anything was written to it.

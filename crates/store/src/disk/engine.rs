@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_seeded};
 
@@ -10,7 +11,7 @@ use super::device::Device;
 use super::format::{Draft, Superblock};
 use super::geometry::Geometry;
 use super::index::{Index, Inserted, Place};
-use super::log::{Log, NoRoom, Phase, Stream};
+use super::log::{Log, NoRoom, Phase, Run, Stream};
 use super::options::VolumeOptions;
 use super::reads::Reads;
 use super::segments::Segments;
@@ -250,28 +251,54 @@ impl Engine {
         }
         let lsn = log.number();
         self.meet(&mut log, hash, lsn);
-        let tombstone = Draft::tombstone(hash);
-        match self.append(&mut log, Stream::New, &tombstone, lsn) {
-            Ok(_) => {
-                log.hurry();
-                self.work.notify_one();
-            }
-            Err(_) if log.owe(hash, lsn) => {}
-            Err(_) => count(&self.counters.tombstones_lost),
-        }
+        self.bury(&mut log, hash, lsn);
+        log.hurry();
+        self.work.notify_one();
         drop(log);
         count(&self.counters.removes);
         removed
     }
 
-    /// Writes the tombstones for which there was no room.
-    pub(crate) fn pay(&self, log: &mut Log) {
-        while let Some((hash, lsn)) = log.owed() {
-            let tombstone = Draft::tombstone(hash);
-            if self.append(log, Stream::New, &tombstone, lsn).is_err() {
-                log.owe(hash, lsn);
-                return;
-            }
+    /// Writes down that nothing below this number is to be found under a hash; when there is room, if there is none.
+    pub(crate) fn bury(&self, log: &mut Log, hash: u64, lsn: u64) {
+        let tombstone = Draft::tombstone(hash);
+        let written = self.append(log, Stream::Again, &tombstone, lsn).is_ok();
+        if !written && !log.owe(hash, lsn) {
+            count(&self.counters.tombstones_lost);
         }
+    }
+
+    /// Writes the tombstones for which there was no room; `false` if there still is none.
+    pub(crate) fn pay(&self, log: &mut Log) -> bool {
+        let owed = log.owed();
+        for (hash, lsn) in owed {
+            self.bury(log, hash, lsn);
+        }
+        log.owes_nothing()
+    }
+
+    /// Waits until all that was added before is in the file, or lost. `false` if that takes longer than `most`.
+    pub(crate) fn flush(&self, most: Duration) -> bool {
+        let log = self.log();
+        let unpaid = |log: &mut Log| log.run == Run::On && !self.pay(log);
+        let waited = self.progress.wait_timeout_while(log, most, unpaid);
+        let (log, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        drop(log);
+        !timeout.timed_out() && self.write_out(most)
+    }
+
+    /// The same, but for the tombstones for which there is no room.
+    pub(crate) fn write_out(&self, most: Duration) -> bool {
+        let log = self.log();
+        let mut target = None;
+        let waited = self.progress.wait_timeout_while(log, most, |log| {
+            if target.is_none() {
+                target = log.seal_all().ok();
+                self.work.notify_one();
+            }
+            target.is_none_or(|target| log.written_total() < target) && log.run == Run::On
+        });
+        let (log, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        log.run == Run::On && !timeout.timed_out()
     }
 }

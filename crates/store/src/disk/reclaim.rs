@@ -8,15 +8,18 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::engine::Engine;
-use super::format::{Draft, Kind};
+use super::format::Kind;
 use super::geometry::Geometry;
 use super::index::{Place, SizeCode};
-use super::log::{Run, Stream};
+use super::log::Run;
 use super::recover::{self, each_chunk};
 use crate::usage::count;
 
 /// How long to wait for readers, when all that could be taken is being read.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long to wait for the disk; what was taken stays taken after that, until the next time.
+const FLUSH_MAX: Duration = Duration::from_secs(10);
 
 /// Segments to keep free: enough that writing never waits, not so many that the space is missed.
 fn free_min(geometry: &Geometry) -> usize {
@@ -64,7 +67,8 @@ fn reclaim(engine: &Engine) -> bool {
             taken += 1;
         }
     }
-    taken > 0 && commit(engine, 0)
+    // What was kept of them must be in the file before they are written over.
+    taken > 0 && engine.write_out(FLUSH_MAX) && commit(engine, 0)
 }
 
 /// Takes a segment out of use, with all that lies in it.
@@ -88,13 +92,8 @@ fn take(engine: &Engine, born: u64, number: u32) -> bool {
         };
         if entry.kind == Kind::Tombstone {
             // Needed as long as recovery may find something older.
-            let tombstone = Draft::tombstone(entry.hash);
-            if log.has_older(entry.lsn, born)
-                && engine
-                    .append(&mut log, Stream::Again, &tombstone, entry.lsn)
-                    .is_err()
-            {
-                log.owe(entry.hash, entry.lsn);
+            if log.has_older(entry.lsn, born) {
+                engine.bury(&mut log, entry.hash, entry.lsn);
             }
         } else if engine.index.remove(entry.hash, place) {
             count(&engine.counters.evictions);

@@ -73,36 +73,26 @@ fn born(engine: &Engine, number: u32) -> Option<u64> {
         return Some(head.born);
     }
     // Its first chunk is damaged; there may be others.
-    let mut newest = None;
-    walk(engine, number, |head, _| {
-        newest = newest.max(Some(head.born))
-    });
-    newest
+    let blocks = (0..engine.geometry.segment()).step_by(BLOCK as usize);
+    let heads = blocks.filter_map(|at| decode(engine, number, at, &block(engine, number, at)?));
+    heads.map(|head| head.born).max()
 }
 
-/// Gives the chunks of a segment with what their tables say, those of its last use.
+/// Gives the chunks of a segment with what their tables say, those of its last use. Where there is none, the next block
+/// may begin one again.
 pub(crate) fn each_chunk(
     engine: &Engine,
     number: u32,
     mut act: impl FnMut(&ChunkHead, Vec<Entry>),
 ) {
     let born = engine.segments.born(number);
-    walk(engine, number, |head, entries| {
-        if head.born == born {
-            act(head, entries);
-        }
-    });
-}
-
-/// Goes from chunk to chunk; where there is none, from block to block until there is one again.
-fn walk(engine: &Engine, number: u32, mut act: impl FnMut(&ChunkHead, Vec<Entry>)) {
     let mut at = 0;
     let mut next = block(engine, number, 0);
     while at < engine.geometry.segment() {
         let head = next
             .as_deref()
             .and_then(|block| decode(engine, number, at, block));
-        let Some(head) = head else {
+        let Some(head) = head.filter(|head| head.born == born) else {
             at += BLOCK;
             next = block(engine, number, at);
             continue;

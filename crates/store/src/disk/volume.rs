@@ -200,22 +200,11 @@ impl Volume {
     /// # Errors
     /// `TimedOut`.
     pub fn flush(&self) -> io::Result<()> {
-        let mut log = self.engine.log();
-        log.hurry();
-        self.engine.work.notify_one();
-        let waited = self
-            .engine
-            .progress
-            .wait_timeout_while(log, FLUSH_MAX, |log| {
-                log.hurry();
-                self.engine.work.notify_one();
-                !log.is_written()
-            });
-        let (_log, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-        if timeout.timed_out() {
-            return Err(io::ErrorKind::TimedOut.into());
+        if self.engine.flush(FLUSH_MAX) {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::TimedOut.into())
         }
-        Ok(())
     }
 
     /// Writes all there is to write, and ends. The volume finds and stores nothing any more.
@@ -296,6 +285,14 @@ impl Volume {
             read_errors: counters.read_errors.load(Relaxed),
             ..usage
         }
+    }
+}
+
+#[cfg(test)]
+impl Volume {
+    /// Where faults of the disk can be set.
+    pub(super) fn faults(&self) -> &super::tests::faults::Faults {
+        &self.engine.device.faults
     }
 }
 

@@ -44,7 +44,7 @@ fn next(engine: &Engine, ticked: &mut Instant) -> Option<std::sync::Arc<Sealed>>
         let due = TICK.saturating_sub(ticked.elapsed());
         if due.is_zero() {
             *ticked = Instant::now();
-            engine.pay(&mut log);
+            let _paid = engine.pay(&mut log);
             log.tick();
             if !engine.device.is_linked() {
                 engine.take_down();

@@ -30,7 +30,7 @@ pub(crate) use chunk::Sealed;
 pub(crate) enum Stream {
     /// New records.
     New,
-    /// Records that the reclaimer kept.
+    /// Records that the reclaimer kept, and tombstones.
     Again,
     /// Fragments of large bodies.
     Large,
@@ -68,6 +68,8 @@ pub(crate) enum Run {
     Stop,
 }
 
+/// Free segments that are left to the reclaimer, which can make others free only after it has written something.
+const KEPT: usize = 1;
 /// Removed keys that wait to be written down.
 const OWED_MAX: usize = 64 << 10;
 
@@ -96,6 +98,9 @@ pub(crate) struct Log {
     large: OpenStream,
     sealed: VecDeque<Arc<Sealed>>,
     sealed_max: usize,
+    /// Chunks that were ever sealed, and of them those that were written or lost.
+    sealed_total: u64,
+    written_total: u64,
     free: VecDeque<u32>,
     used: BTreeMap<u64, u32>,
     taken: Vec<(u64, u32)>,
@@ -125,6 +130,8 @@ impl Log {
             large: OpenStream::default(),
             sealed: VecDeque::new(),
             sealed_max: sealed_max.max(1),
+            sealed_total: 0,
+            written_total: 0,
             free: VecDeque::new(),
             used: BTreeMap::new(),
             taken: Vec::new(),
@@ -220,6 +227,10 @@ impl Log {
         if self.phase == Phase::Opening {
             return Err(NoRoom::Opening);
         }
+        let kept = if stream == Stream::Again { 0 } else { KEPT };
+        if self.free.len() <= kept {
+            return Err(NoRoom::Segments);
+        }
         let number = self.free.pop_front().ok_or(NoRoom::Segments)?;
         let born = self.number();
         segments.begin(number, born);
@@ -248,18 +259,18 @@ impl Log {
                 segment.next = sealed.end();
             }
             self.sealed.push_back(Arc::new(sealed));
+            self.sealed_total += 1;
         }
         Ok(())
     }
 
-    /// Seals all open chunks, as far as they may wait for the disk.
-    pub(crate) fn seal_all(&mut self) {
+    /// Seals all open chunks. Returns what [`Log::written_total`] is when they are written.
+    pub(crate) fn seal_all(&mut self) -> Result<u64, NoRoom> {
         for stream in [Stream::New, Stream::Again, Stream::Large] {
-            if self.seal(stream).is_err() {
-                return;
-            }
+            self.seal(stream)?;
         }
         self.hurry = false;
+        Ok(self.sealed_total)
     }
 
     /// Seals the chunks that were open at the last tick already.
@@ -283,9 +294,13 @@ impl Log {
         room
     }
 
-    /// Takes one of those keys.
-    pub(crate) fn owed(&mut self) -> Option<(u64, u64)> {
-        self.owed.pop()
+    /// Takes those keys.
+    pub(crate) fn owed(&mut self) -> Vec<(u64, u64)> {
+        std::mem::take(&mut self.owed)
+    }
+
+    pub(crate) fn owes_nothing(&self) -> bool {
+        self.owed.is_empty()
     }
 
     /// Has what is open written at once.
@@ -296,7 +311,8 @@ impl Log {
     /// The chunk that is to be written next; it stays readable until [`Log::written`].
     pub(crate) fn next_sealed(&mut self) -> Option<Arc<Sealed>> {
         if self.hurry && self.sealed.is_empty() {
-            self.seal_all();
+            // Nothing waits for the disk, so this can.
+            let _total = self.seal_all();
         }
         self.sealed.front().cloned()
     }
@@ -304,6 +320,7 @@ impl Log {
     /// The chunk that was to be written next is in the file, or lost.
     pub(crate) fn written(&mut self) {
         self.sealed.pop_front();
+        self.written_total += 1;
         self.wake();
     }
 
@@ -312,10 +329,9 @@ impl Log {
         self.sealed.len()
     }
 
-    /// Whether all that was added is in the file.
-    pub(crate) fn is_written(&self) -> bool {
-        let streams = [&self.new, &self.again, &self.large];
-        self.sealed.is_empty() && streams.iter().all(|stream| stream.chunk.is_none())
+    /// Chunks that were written or lost, since the beginning.
+    pub(crate) fn written_total(&self) -> u64 {
+        self.written_total
     }
 
     /// Up to `count` bytes of what isn't in the file yet, from `within` the segment on.

@@ -3,42 +3,79 @@
 use std::io;
 use std::sync::Mutex;
 
+use crate::disk::geometry::LOG_AT;
+
 /// What is to go wrong; nothing by default.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     /// The error of every read.
     pub(crate) read: Option<i32>,
-    /// The error of every write.
+    /// The error of every write to the log.
     pub(crate) write: Option<i32>,
     /// Writes that go well before that.
     pub(crate) writes_left: usize,
-    /// Bytes of each write that get through, while it looks as if all of them did.
+    /// Bytes of each write to the log that are there after a crash, as long as nothing has waited for the disk.
     pub(crate) torn: Option<usize>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Faults(Mutex<Plan>);
+pub(crate) struct Faults(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    plan: Plan,
+    /// What is in the kernel's memory alone: where, and what.
+    unsynced: Vec<(u64, Vec<u8>)>,
+}
 
 impl Faults {
     pub(crate) fn set(&self, plan: Plan) {
-        *self.0.lock().unwrap() = plan;
+        self.0.lock().unwrap().plan = plan;
     }
 
     pub(crate) fn before_read(&self) -> io::Result<()> {
-        let plan = self.0.lock().unwrap();
-        plan.read
-            .map_or(Ok(()), |error| Err(io::Error::from_raw_os_error(error)))
+        let state = self.0.lock().unwrap();
+        let error = state.plan.read.map(io::Error::from_raw_os_error);
+        error.map_or(Ok(()), Err)
     }
 
-    pub(crate) fn before_write<'a>(&self, bytes: &'a [u8]) -> io::Result<&'a [u8]> {
-        let mut plan = self.0.lock().unwrap();
-        if let Some(error) = plan.write {
-            if plan.writes_left == 0 {
+    /// What was read, as the kernel has it.
+    pub(crate) fn after_read(&self, at: u64, bytes: &mut [u8]) {
+        let end = at + bytes.len() as u64;
+        for (from, lost) in &self.0.lock().unwrap().unsynced {
+            let to = from + lost.len() as u64;
+            for place in at.max(*from)..end.min(to) {
+                bytes[(place - at) as usize] = lost[(place - from) as usize];
+            }
+        }
+    }
+
+    /// How many bytes of a write reach the disk by themselves.
+    pub(crate) fn before_write(&self, at: u64, bytes: &[u8]) -> io::Result<usize> {
+        let mut state = self.0.lock().unwrap();
+        if at < LOG_AT {
+            return Ok(bytes.len());
+        }
+        if let Some(error) = state.plan.write {
+            if state.plan.writes_left == 0 {
                 return Err(io::Error::from_raw_os_error(error));
             }
-            plan.writes_left -= 1;
+            state.plan.writes_left -= 1;
         }
-        let kept = plan.torn.unwrap_or(bytes.len()).min(bytes.len());
-        Ok(&bytes[..kept])
+        let kept = state.plan.torn.unwrap_or(bytes.len()).min(bytes.len());
+        if kept < bytes.len() {
+            let lost = bytes[kept..].to_vec();
+            state.unsynced.push((at + kept as u64, lost));
+        }
+        Ok(kept)
+    }
+
+    /// Has all that was written reach the disk.
+    pub(crate) fn before_sync(&self, mut write: impl FnMut(u64, &[u8])) {
+        let mut state = self.0.lock().unwrap();
+        for (at, bytes) in &state.unsynced {
+            write(*at, bytes);
+        }
+        state.unsynced.clear();
     }
 }

@@ -1,6 +1,7 @@
 //! Volumes in a temporary directory.
 
 pub(crate) mod faults;
+mod model;
 mod small;
 
 use std::path::Path;
