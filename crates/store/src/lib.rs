@@ -37,6 +37,8 @@ pub use disk::{
     Extents, Found, Reading, Refused, Stamps, Stored, StoredBody, Volume, VolumeOptions,
     VolumeState, VolumeUsage, Writing,
 };
+#[doc(hidden)]
+pub use disk::{Inserted, Place, Places, SizeCode, Uses, VolumeIndex};
 pub use invalidate::{Aim, Ban, KeyTest, Tag, TooManyBans, Way};
 pub use key::KeyRef;
 pub use object::{Object, Weigh};

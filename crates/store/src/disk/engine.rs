@@ -20,8 +20,10 @@ use crate::usage::count;
 
 /// So many failures of the disk with no success between them, and the volume goes out of service.
 const FAILURES_MAX: u32 = 16;
-/// Slots that the index begins with.
-const SLOTS_FIRST: usize = 64 << 10;
+/// The index begins with room for objects of this size, which is what Squid expects of them (`store_avg_object_size`).
+const OBJECT_BYTES_USUAL: u64 = 13 << 10;
+/// It never grows beyond what objects of this size need.
+const OBJECT_BYTES_SMALL: u64 = 512;
 
 /// Why something wasn't stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,11 +80,18 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(options: VolumeOptions, device: Device, superblock: Superblock) -> Self {
+    pub(crate) fn new(
+        options: VolumeOptions,
+        device: Device,
+        superblock: Superblock,
+    ) -> io::Result<Self> {
         let geometry = superblock.geometry;
         let first_lsn = superblock.epoch << 40;
         let mark = superblock.mark();
-        Self {
+        let slots = |object_bytes| {
+            usize::try_from(geometry.log_bytes() / object_bytes).unwrap_or(usize::MAX)
+        };
+        Ok(Self {
             log: Mutex::new(Log::new(
                 geometry,
                 mark,
@@ -95,7 +104,7 @@ impl Engine {
             mark,
             secrets: RapidSecrets::seed(superblock.secret),
             superblock: Mutex::new(superblock),
-            index: Index::new(SLOTS_FIRST),
+            index: Index::new(slots(OBJECT_BYTES_USUAL), slots(OBJECT_BYTES_SMALL))?,
             segments: Segments::new(geometry.segments),
             work: Condvar::new(),
             progress: Condvar::new(),
@@ -104,7 +113,7 @@ impl Engine {
             counters: Counters::default(),
             failures: AtomicU32::new(0),
             down: AtomicBool::new(false),
-        }
+        })
     }
 
     pub(crate) fn hash(&self, key: &[u8]) -> u64 {

@@ -84,7 +84,7 @@ impl Volume {
         superblock.sequence += 1;
         superblock.clean = false;
         superblock.write(&device)?;
-        let engine = Arc::new(Engine::new(options, device, superblock));
+        let engine = Arc::new(Engine::new(options, device, superblock)?);
         let threads = Mutex::new(start(&engine)?);
         Ok(Arc::new(Self { engine, threads }))
     }

@@ -1,146 +1,206 @@
-//! Where records lie, by the hash of their keys: in memory.
+//! The index of a volume: where records lie, by the hash of their keys. Twelve bytes a slot, 13 to 15.5 an object.
+//!
+//! It holds no keys: a tag of 23 bits and more tells them apart, and who reads a record compares its key. So what it
+//! finds may be wrong, once in a hundred thousand lookups, but what it holds is found.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`place`] | what is in a slot |
+//! | [`form`] | which line of slots a hash belongs to, and how the table grows |
+//! | `table` | the memory: lines of slots, and the words of the head |
+//! | `mod` | what reads: lock-free |
+//! | `change` | what writes: under one lock |
+//!
+//! A key has two lines of eight slots, one of memory's cache lines each, and lies in either. Writers hold a lock, for
+//! less time than a record takes to be copied. Finders hold none: what moves, because the table grows or makes room,
+//! is written to its new slot, then counted in `moves`, then removed from the old one. Who has seen it in neither has
+//! seen that count change, and looks again.
 
-use std::collections::HashMap;
-use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+mod change;
+mod form;
+mod place;
+mod table;
+#[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "keys of tests are small")]
+mod tests;
+
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use smallvec::SmallVec;
 
-/// Where a record lies: first granule in the volume, and how many bytes one read must fetch to have all of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) granule: u32,
-    pub(crate) size: SizeCode,
-}
+pub use change::Inserted;
+use form::{Form, Known};
+use place::Word;
+pub use place::{Place, SizeCode, Uses};
+use table::{Slot, Table};
 
-/// Bytes of a record, rounded up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SizeCode(u8);
-
-const UNITS: [u32; 4] = [64, 512, 4096, 32 << 10];
-
-impl SizeCode {
-    pub(crate) fn of_bytes(bytes: u32) -> Self {
-        let fits = |unit: &&(u8, u32)| bytes <= unit.1 * 64;
-        let units = [(0, 64), (1, 512), (2, 4096), (3, 32 << 10)];
-        let (number, unit) = units.iter().find(fits).copied().unwrap_or((3, 32 << 10));
-        let count = bytes.div_ceil(unit).clamp(1, 64) - 1;
-        Self(number << 6 | u8::try_from(count).unwrap_or(63))
-    }
-
-    pub(crate) fn bytes_max(self) -> u32 {
-        let unit = UNITS.get(usize::from(self.0 >> 6)).copied().unwrap_or(64);
-        (u32::from(self.0 & 63) + 1) * unit
-    }
-}
-
-/// How a record was used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Uses {
-    pub(crate) frequency: u8,
-    pub(crate) last: u32,
-}
-
-/// What became of an insertion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Inserted {
-    Added,
-    /// There was no room; another slot had to go.
-    Dropped(Place),
-}
-
-type Slots = HashMap<u64, SmallVec<[(Place, Uses); 2]>>;
+/// Slots in a line.
+const WAYS: usize = 8;
+/// The index grows when it is fuller than this, in percent of its slots. See `examples/index_cost.rs`.
+const LOAD_MAX_PERCENT: usize = 90;
 
 /// The index of a volume.
-#[derive(Debug, Default)]
-pub(crate) struct Index {
-    slots: Mutex<Slots>,
+#[derive(Debug)]
+pub struct Index {
+    form: Form,
+    table: Table,
+    writer: Mutex<()>,
 }
 
+/// What [`Index::find`] finds: mostly nothing or one place.
+pub type Places = SmallVec<[Place; 2]>;
+
 impl Index {
-    pub(crate) fn new(_slots: usize) -> Self {
-        Self::default()
-    }
-
-    fn with<T>(&self, act: impl FnOnce(&mut Slots) -> T) -> T {
-        act(&mut self.slots.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(crate) fn find(&self, hash: u64) -> SmallVec<[Place; 2]> {
-        self.with(|slots| {
-            let found = slots
-                .get(&hash)
-                .map(|found| found.iter().map(|slot| slot.0));
-            found.into_iter().flatten().collect()
+    /// An empty index of `slots`, which grows by eighths up to `slots_max`. What it may grow to is reserved, but takes
+    /// no memory yet.
+    ///
+    /// # Errors
+    /// Those of mmap(2), if so much can't be reserved.
+    pub fn new(slots: usize, slots_max: usize) -> io::Result<Self> {
+        let form = Form::new(slots.div_ceil(WAYS));
+        let table = Table::anonymous(form, slots_max.div_ceil(WAYS))?;
+        Ok(Self {
+            form,
+            table,
+            writer: Mutex::new(()),
         })
     }
 
-    pub(crate) fn insert(&self, hash: u64, place: Place) -> Inserted {
-        self.with(|slots| {
-            slots
-                .entry(hash)
-                .or_default()
-                .push((place, Uses::default()))
-        });
-        Inserted::Added
-    }
-
-    pub(crate) fn replace(&self, hash: u64, old: Place, new: Place) -> bool {
-        self.with(|slots| {
-            let found = slots.get_mut(&hash).into_iter().flatten();
-            let mut found = found.filter(|slot| slot.0 == old);
-            found.next().map(|slot| slot.0 = new).is_some()
-        })
-    }
-
-    pub(crate) fn remove(&self, hash: u64, place: Place) -> bool {
-        self.with(|slots| {
-            let Some(found) = slots.get_mut(&hash) else {
-                return false;
-            };
-            let before = found.len();
-            found.retain(|slot| slot.0 != place);
-            let after = found.len();
-            if after == 0 {
-                slots.remove(&hash);
-            }
-            after < before
-        })
-    }
-
-    pub(crate) fn used(&self, hash: u64, place: Place, now_secs: u32) {
-        self.with(|slots| {
-            for slot in slots.get_mut(&hash).into_iter().flatten() {
-                if slot.0 == place {
-                    slot.1.frequency = slot.1.frequency.saturating_add(1).min(15);
-                    slot.1.last = now_secs;
+    /// All places that a key of this hash may have.
+    #[must_use]
+    pub fn find(&self, hash: u64) -> Places {
+        let known = self.form.known(hash);
+        self.settled(|| {
+            let mut found = Places::new();
+            for spot in self.form.spots(known, self.table.shape()) {
+                let line = self.table.line(spot.line);
+                // All slots at once, without a branch that can't be foreseen for each.
+                let mut ways = 0_u32;
+                for (way, slot) in line.iter().enumerate() {
+                    let word = Word::of_bits(slot.load(Acquire));
+                    ways |= u32::from(word.tag() == spot.tag) << way;
+                }
+                while ways != 0 {
+                    let way = ways.trailing_zeros();
+                    ways &= ways - 1;
+                    let slot = line.get(way as usize);
+                    let word = Word::of_bits(slot.map_or(0, |slot| slot.load(Acquire)));
+                    let still = word.tag() == spot.tag && !word.is_empty();
+                    // What is just moving may be seen twice.
+                    if still && !found.contains(&word.place()) {
+                        found.push(word.place());
+                    }
                 }
             }
-        });
-    }
-
-    pub(crate) fn uses(&self, hash: u64, place: Place) -> Option<Uses> {
-        self.with(|slots| {
-            let found = slots.get(&hash)?;
-            found.iter().find(|slot| slot.0 == place).map(|slot| slot.1)
+            found
         })
     }
 
-    pub(crate) fn remove_all_in(&self, granules: Range<u32>) -> usize {
-        self.with(|slots| {
-            let before: usize = slots.values().map(SmallVec::len).sum();
-            for found in slots.values_mut() {
-                found.retain(|slot| !granules.contains(&slot.0.granule));
+    /// Notes a use of what lies there. All that a hit writes, and not even that while nothing new can be said.
+    pub fn used(&self, hash: u64, place: Place, now_secs: u32) {
+        self.change_uses(hash, place, |uses| uses.used(now_secs));
+    }
+
+    /// How what lies there was used.
+    #[must_use]
+    pub fn uses(&self, hash: u64, place: Place) -> Option<Uses> {
+        let slot = self.slot_of(self.form.known(hash), place)?;
+        Some(Uses::of_bits(self.table.uses(slot)?.load(Relaxed)))
+    }
+
+    /// Says how what lies there was used, as known from elsewhere.
+    pub fn set_uses(&self, hash: u64, place: Place, uses: Uses) {
+        self.change_uses(hash, place, |_| uses);
+    }
+
+    /// Halves the uses of what lies there.
+    pub fn halve_uses(&self, hash: u64, place: Place) {
+        self.change_uses(hash, place, Uses::halved);
+    }
+
+    /// Shows all places, in the order of their lines. What moves meanwhile may be shown twice, or rarely not at all.
+    pub fn for_each(&self, mut show: impl FnMut(Place, Uses)) {
+        for line in 0..self.table.lines() {
+            for (way, slot) in self.table.line(line).iter().enumerate() {
+                let word = Word::of_bits(slot.load(Acquire));
+                if word.is_empty() {
+                    continue;
+                }
+                let uses = self.table.uses(Slot { line, way });
+                let uses = uses.map_or(0, |uses| uses.load(Relaxed));
+                show(word.place(), Uses::of_bits(uses));
             }
-            before - slots.values().map(SmallVec::len).sum::<usize>()
+        }
+    }
+
+    /// Objects.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        usize::try_from(self.table.len().load(Relaxed)).unwrap_or(usize::MAX)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Objects that it has room for at its present size.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.form.buckets(self.table.shape().step) as usize * WAYS
+    }
+
+    /// Memory in use.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.table.bytes()
+    }
+
+    /// Places given up because there was no room for them: both lines full, and nothing in them could move.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.table.dropped().load(Relaxed)
+    }
+
+    fn change_uses(&self, hash: u64, place: Place, change: impl FnOnce(Uses) -> Uses) {
+        let slot = self.slot_of(self.form.known(hash), place);
+        let Some(word) = slot.and_then(|slot| self.table.uses(slot)) else {
+            return;
+        };
+        let old = word.load(Relaxed);
+        let new = change(Uses::of_bits(old)).bits();
+        if new != old {
+            // Who loses this race has seen the same record used, or the slot change hands: either may go uncounted.
+            let _lost = word.compare_exchange(old, new, Relaxed, Relaxed);
+        }
+    }
+
+    fn slot_of(&self, known: Known, place: Place) -> Option<Slot> {
+        self.settled(|| {
+            let spots = self.form.spots(known, self.table.shape());
+            spots.into_iter().find_map(|spot| {
+                let wanted = Word::new(spot.tag, place).bits();
+                let line = self.table.line(spot.line);
+                let way = line.iter().position(|slot| slot.load(Acquire) == wanted)?;
+                Some(Slot {
+                    line: spot.line,
+                    way,
+                })
+            })
         })
     }
 
-    pub(crate) fn bytes(&self) -> usize {
-        self.with(|slots| slots.capacity() * size_of::<(u64, SmallVec<[(Place, Uses); 2]>)>())
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.with(|slots| slots.values().map(SmallVec::len).sum())
+    /// What was seen while nothing moved.
+    fn settled<T>(&self, look: impl Fn() -> T) -> T {
+        loop {
+            let moves = self.table.moves().load(Acquire);
+            let seen = look();
+            if self.table.moves().load(Relaxed) == moves {
+                return seen;
+            }
+        }
     }
 }

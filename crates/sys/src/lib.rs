@@ -1,0 +1,8 @@
+//! What can't be done without `unsafe`: memory that the kernel maps. The only crate that may use it.
+//!
+//! [`Words`] is a slice of atomic words, of the process alone or of a file. Used by `store` for the index of a disk
+//! volume, which lies in a file of memory so that it outlives the process.
+
+mod words;
+
+pub use words::{Word, Words};
