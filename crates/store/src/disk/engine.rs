@@ -258,6 +258,11 @@ impl Engine {
         for place in self.index.find(hash) {
             removed |= self.index.remove(hash, place);
         }
+        // What the index doesn't know can't come back, unless it had to drop some that are still in the log.
+        let all_known = log.phase == Phase::Serving && self.counters.index_drops.load(Relaxed) == 0;
+        if !removed && all_known {
+            return false;
+        }
         let lsn = log.number();
         self.meet(&mut log, hash, lsn);
         self.bury(&mut log, hash, lsn);
