@@ -14,7 +14,6 @@ use std::{fs, io};
 
 use anyhow::Context as _;
 use config::{CacheDir, Config, DirChoice, DirKind, Replacement};
-use net::clock::Clock;
 use proxy::flow::Store;
 use store::{Choice, Policy, Volume, VolumeOptions, VolumeState, Volumes};
 use tokio::time::Instant;
@@ -49,7 +48,7 @@ enum State {
 
 impl CacheDirs {
     /// Lets the store have those of `config`. What has the same line as before stays open.
-    pub(crate) fn arrange(&mut self, config: &Config, store: &Store, clock: Clock) {
+    pub(crate) fn arrange(&mut self, config: &Config, store: &Store) {
         let mut before = std::mem::take(&mut self.dirs);
         let mut fresh = Vec::new();
         for line in lines(config) {
@@ -76,17 +75,17 @@ impl CacheDirs {
             DirChoice::LeastLoad => Choice::LeastLoad,
             DirChoice::RoundRobin => Choice::RoundRobin,
         };
-        self.give(store, clock);
+        self.give(store);
     }
 
     /// Takes note of those that have failed, and tries them again.
-    pub(crate) fn tend(&mut self, store: &Store, clock: Clock) {
+    pub(crate) fn tend(&mut self, store: &Store) {
         let mut changed = false;
         for dir in &mut self.dirs {
             changed |= dir.tend();
         }
         if changed {
-            self.give(store, clock);
+            self.give(store);
         }
     }
 
@@ -97,12 +96,11 @@ impl CacheDirs {
         }
     }
 
-    fn give(&self, store: &Store, clock: Clock) {
+    fn give(&self, store: &Store) {
         let volumes: Vec<Arc<Volume>> = self.dirs.iter().filter_map(Dir::volume).collect();
-        let now = u64::try_from(clock.now().unix_secs()).unwrap_or(0);
         let before = store.volumes();
-        let volumes = (!volumes.is_empty())
-            .then(|| Volumes::new(volumes, self.choice, now, before.as_deref()));
+        let volumes =
+            (!volumes.is_empty()).then(|| Volumes::new(volumes, self.choice, before.as_deref()));
         store.set_volumes(volumes.map(Arc::new));
     }
 }

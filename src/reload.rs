@@ -68,9 +68,7 @@ fn take_effect(running: &mut Running) -> anyhow::Result<()> {
     }
     let shared = running.crew.shared();
     supports::resize(&shared.store, &plan.config);
-    running
-        .cache_dirs
-        .arrange(&plan.config, &shared.store, shared.clock);
+    running.cache_dirs.arrange(&plan.config, &shared.store);
     let setting = Setting {
         sockets: opened.ports.sockets(),
         plan: Arc::new(plan),

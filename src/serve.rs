@@ -87,7 +87,7 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
     let log = access_log::open(&config)?;
     let shared = supports::open(&config, files);
     let mut cache_dirs = CacheDirs::default();
-    cache_dirs.arrange(&config, &shared.store, shared.clock);
+    cache_dirs.arrange(&config, &shared.store);
     let plan = match supports::plan(config, &shared.helpers, None) {
         Ok(plan) => Arc::new(plan),
         Err(problems) => return Ok(configuration::refuse(&problems)),
@@ -171,7 +171,7 @@ impl Running {
                 },
                 _ = tick.tick() => {
                     let shared = self.crew.shared();
-                    self.cache_dirs.tend(&shared.store, shared.clock);
+                    self.cache_dirs.tend(&shared.store);
                 }
                 () = sleep_until(patience), if ending.is_some() => {
                     tracing::warn!("workers don't end; leaving them");

@@ -19,6 +19,7 @@ mod disk;
 mod invalidate;
 mod key;
 mod memory;
+mod moment;
 mod object;
 mod options;
 mod store;

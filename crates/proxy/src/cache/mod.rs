@@ -393,6 +393,6 @@ fn invalidate_for(cx: &Context, received: &Received<'_>, head: &ResponseHead) {
     if invalidate::spoils(method, head.status) {
         // RFC 9875 §3.
         let groups = tags::of_groups(received.target, &invalidated_groups(&head.fields));
-        cx.store.remove_tagged(&groups, cx.unix_secs());
+        cx.store.remove_tagged(&groups);
     }
 }

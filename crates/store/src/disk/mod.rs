@@ -38,9 +38,9 @@ mod tests;
 pub use engine::Refused;
 pub use find::{Found, Stored, StoredBody};
 pub use format::Stamps;
-pub use large::{Extents, Writing};
 #[doc(hidden)]
 pub use index::{Index as VolumeIndex, Inserted, Place, Places, SizeCode, Uses};
+pub use large::{Extents, Writing};
 pub use options::VolumeOptions;
 pub use reads::Reading;
 pub use usage::{VolumeState, VolumeUsage};

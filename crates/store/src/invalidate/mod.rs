@@ -25,6 +25,7 @@ pub(crate) use ledger::Ledger;
 use crate::key::KeyRef;
 use crate::object::{Object, Weigh};
 use crate::store::Store;
+use crate::tier::Volumes;
 use ledger::Fate;
 
 impl<M: Weigh> Store<M> {
@@ -33,12 +34,14 @@ impl<M: Weigh> Store<M> {
     /// # Errors
     /// There are too many that haven't been swept. One may be made after the next [`Store::sweep`].
     pub fn ban(&self, aim: Aim, way: Way, now: i64) -> Result<Arc<Ban>, TooManyBans> {
-        let by_key = matches!(aim, Aim::Key(_));
         let ban = self.ledger().add(aim, way, now)?;
-        if let Some(volumes) = self.volumes()
-            && !by_key
-        {
-            volumes.note_ban(ban.number);
+        let Some(volumes) = self.volumes() else {
+            return Ok(ban);
+        };
+        match (&ban.aim, way) {
+            (Aim::Key(_), _) => {}
+            (Aim::Tagged { tags, .. }, Way::Remove) if volumes.bury(tags) => {}
+            (Aim::Tagged { .. } | Aim::Keys(_), _) => volumes.note_ban(ban.moment),
         }
         Ok(ban)
     }
@@ -64,23 +67,30 @@ impl<M: Weigh> Store<M> {
     }
 
     /// Removes what has any of these tags; returns how many objects that were. What is arriving only now isn't met.
-    pub fn remove_tagged(&self, tags: &[Tag], now: i64) -> usize {
-        let on_disk = self.volumes().filter(|_| !tags.is_empty());
-        if let Some(volumes) = on_disk {
-            let aim = Aim::Tagged {
-                tags: tags.into(),
-                under: [].into(),
-            };
-            // Better nothing than what is out of date.
-            if self.ban(aim, Way::Remove, now).is_err() {
-                volumes.clear();
-            }
+    pub fn remove_tagged(&self, tags: &[Tag]) -> usize {
+        if let Some(volumes) = self.volumes()
+            && !volumes.bury(tags)
+        {
+            self.ban_instead(tags, &volumes);
         }
         let mut removed = 0;
         self.each_tagged(tags, |object| {
             removed += usize::from(self.remove_object(object));
         });
         removed
+    }
+
+    /// What can't be written down on disk must be remembered; if that can't be either, nothing is left there.
+    #[cold]
+    fn ban_instead(&self, tags: &[Tag], volumes: &Volumes) {
+        let aim = Aim::Tagged {
+            tags: tags.into(),
+            under: [].into(),
+        };
+        match self.ledger().add(aim, Way::Remove, 0) {
+            Ok(ban) => volumes.note_ban(ban.moment),
+            Err(TooManyBans) => volumes.clear(),
+        }
     }
 
     /// Judges all that is stored, so that bans can be forgotten. Takes time; other threads go on meanwhile.

@@ -101,7 +101,7 @@ fn a_tag_meets_those_that_have_it_once_each() {
     assert!(get(&store, "a").is_none() && get(&store, "d").is_some());
     put(&store, "a", tagged(&["red"]));
     assert!(get(&store, "a").is_some(), "it was asked for afterwards");
-    assert_eq!(store.remove_tagged(&[tag("red")], 0), 1);
+    assert_eq!(store.remove_tagged(&[tag("red")]), 1);
 }
 
 #[test]
@@ -496,6 +496,6 @@ proptest! {
         prop_assert_eq!(store.usage().objects as usize, model.stored.len());
         let tags: Vec<Tag> = numbered(&[0, 1, 2, 3]);
         let with_tags = model.stored.values().filter(|(_, tags, _)| !tags.is_empty()).count();
-        prop_assert_eq!(store.remove_tagged(&tags, 0), with_tags);
+        prop_assert_eq!(store.remove_tagged(&tags), with_tags);
     }
 }

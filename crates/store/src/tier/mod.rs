@@ -16,6 +16,7 @@ use bytes::Bytes;
 use crate::content::{Body, WHOLE_BYTES_MAX};
 use crate::disk::{Stored, StoredBody};
 use crate::key::KeyRef;
+use crate::moment::Moment;
 use crate::object::{Object, Weigh};
 use crate::store::Store;
 use record::{Fork, Record};
@@ -50,12 +51,13 @@ impl<M: Weigh> Store<M> {
             place = fork.place(key.url(), &name(fork.selector));
             stored = volumes.find(&place, now_secs).await?;
         }
-        let judged = volumes.of_this_life(stored.stamps.judged);
-        let Some(judged) = judged else {
+        let written = Moment(stored.stamps.judged);
+        let object = self.object_from(key, &stored, self.ledger().newest_at(written))?;
+        let tags = object.meta.tags();
+        if volumes.distrusts(written) || volumes.are_buried(tags, written, now_secs).await {
             volumes.remove(&place);
             return None;
-        };
-        let object = self.object_from(key, &stored, judged)?;
+        }
         if !matches(&object.meta) {
             return None;
         }
@@ -102,14 +104,14 @@ impl<M: Weigh> Store<M> {
             }
             Body::Disk(extents) => {
                 if let Some((_, meta)) = self.written(object, &volumes) {
-                    extents.renew(&meta, volumes.stamps(object));
+                    extents.renew(&meta, Volumes::stamps(object));
                 }
                 return;
             }
             Body::Pages(_) | Body::Filling(_) => return,
         };
         if let Some((place, meta)) = self.written(object, &volumes) {
-            volumes.put(&place, &meta, &slices, volumes.stamps(object));
+            volumes.put(&place, &meta, &slices, Volumes::stamps(object));
         }
     }
 
@@ -135,7 +137,7 @@ impl<M: Weigh> Store<M> {
             Some(fork) => fork.place(key, variant),
             None => {
                 let fork = Fork::new(&selector);
-                volumes.put(key, &fork.written(), &[], volumes.stamps(object));
+                volumes.put(key, &fork.written(), &[], Volumes::stamps(object));
                 fork.place(key, variant)
             }
         };

@@ -1,12 +1,14 @@
-//! What lies on disk beside a body: a response's metadata, or a fork.
+//! What lies on disk: a response with its metadata beside it, a fork, or a grave.
 //!
 //! | first byte | then |
 //! | --- | --- |
 //! | 1, a response | what its owner has written |
 //! | 2, a fork | its number, 8 bytes; the selector |
+//!
+//! A grave lies under a tag, and says by the moment when it was dug that all with that tag were removed that lay there before.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{SystemTime, UNIX_EPOCH};
+use crate::invalidate::Tag;
+use crate::moment::Moment;
 
 const RESPONSE: u8 = 1;
 const FORK: u8 = 2;
@@ -23,7 +25,7 @@ pub(super) enum Record<'m> {
 /// Where the way to the variants of a key forks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fork<S> {
-    number: u64,
+    number: Moment,
     /// Names the fields that variants are selected by.
     pub(super) selector: S,
 }
@@ -42,7 +44,7 @@ impl<'m> Record<'m> {
             FORK => {
                 let (number, selector) = rest.split_first_chunk()?;
                 Some(Self::Fork(Fork {
-                    number: u64::from_le_bytes(*number),
+                    number: Moment::of_bytes(*number),
                     selector,
                 }))
             }
@@ -55,23 +57,18 @@ impl<S: AsRef<[u8]>> Fork<S> {
     /// One that nothing lies behind.
     pub(super) fn new(selector: S) -> Self {
         Self {
-            number: unused_number(),
+            number: Moment::new(),
             selector,
         }
     }
 
     pub(super) fn written(&self) -> Vec<u8> {
-        [
-            &[FORK][..],
-            &self.number.to_le_bytes(),
-            self.selector.as_ref(),
-        ]
-        .concat()
+        [&[FORK][..], &self.number.to_bytes(), self.selector.as_ref()].concat()
     }
 
     /// Where the variant lies that was selected by these values.
     pub(super) fn place(&self, key: &[u8], variant: &[u8]) -> Vec<u8> {
-        [key, &[END], &self.number.to_le_bytes(), variant].concat()
+        [key, &[END], &self.number.to_bytes(), variant].concat()
     }
 }
 
@@ -84,17 +81,10 @@ impl Fork<&[u8]> {
     }
 }
 
-/// Never used before, in any life of the store: the time in nanoseconds, made to grow. Not for `now` to be given: what
-/// counts is only that it differs.
-fn unused_number() -> u64 {
-    static LAST: AtomicU64 = AtomicU64::new(0);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
-    let last = LAST.fetch_max(now, Relaxed);
-    match now > last {
-        true => now,
-        false => LAST.fetch_add(1, Relaxed) + 1,
-    }
+/// Where the grave of a tag lies. No key of a response begins so.
+pub(super) fn grave(tag: Tag) -> [u8; 9] {
+    let [a, b, c, d, e, f, g, h] = tag.number().to_le_bytes();
+    [END, a, b, c, d, e, f, g, h]
 }
 
 #[cfg(test)]

@@ -137,7 +137,7 @@ impl Tee {
                 volumes, pieces, ..
             } => {
                 if let Some((place, meta)) = store.written(object, &volumes) {
-                    volumes.put(&place, &meta, &pieces, volumes.stamps(object));
+                    volumes.put(&place, &meta, &pieces, Volumes::stamps(object));
                 }
             }
             Self::Written {
@@ -149,7 +149,7 @@ impl Tee {
                 if let Some((_, meta)) = store.written(object, &volumes) {
                     let rest: Vec<Bytes> = waiting.into();
                     // Refused: it isn't on disk, and that is counted there.
-                    let _refused = writing.finish(&rest, &meta, volumes.stamps(object));
+                    let _refused = writing.finish(&rest, &meta, Volumes::stamps(object));
                 }
             }
         }

@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use bytes::Bytes;
 
 use super::history::History;
-use super::record::{Fork, Record};
+use super::record::{Fork, Record, grave};
 use crate::disk::{Found, Stamps, Stored, Volume, Writing};
+use crate::invalidate::Tag;
+use crate::moment::Moment;
 use crate::object::{Object, Weigh};
 
 /// Which of the volumes that a response fits in gets it; Squid's `store_dir_select_algorithm`.
@@ -33,15 +35,11 @@ pub struct Volumes {
 impl Volumes {
     /// In the order of the configuration. `before`: those that they take the place of.
     #[must_use]
-    pub fn new(
-        all: Vec<Arc<Volume>>,
-        choice: Choice,
-        now_secs: u64,
-        before: Option<&Self>,
-    ) -> Self {
+    pub fn new(all: Vec<Arc<Volume>>, choice: Choice, before: Option<&Self>) -> Self {
         let paths: Vec<PathBuf> = all.iter().map(|volume| volume.path().to_owned()).collect();
+        let before = before.map(|before| &before.history);
         Self {
-            history: History::new(&paths, now_secs, before.map(|before| &before.history)),
+            history: History::new(&paths).of_the_same_life(before),
             all: all.into(),
             choice,
             turn: AtomicUsize::new(0),
@@ -60,26 +58,54 @@ impl Volumes {
         self.all.iter().any(|volume| volume.takes(bytes))
     }
 
-    /// A ban that isn't by key: what is stored already is judged when it is read.
-    pub(crate) fn note_ban(&self, number: u64) {
-        self.history.note(number);
+    /// A ban that is neither by key nor by tag: what is stored already is judged when it is read.
+    pub(crate) fn note_ban(&self, banned: Moment) {
+        self.history.note(banned);
+    }
+
+    /// May what was written then have been banned by what nothing else tells of?
+    pub(super) fn distrusts(&self, written: Moment) -> bool {
+        self.history.distrusts(written)
+    }
+
+    /// What has any of these tags and is there now, is gone: at once, and after a crash. False where a volume couldn't
+    /// write that down.
+    pub(crate) fn bury(&self, tags: &[Tag]) -> bool {
+        let stamps = stamps_of(Moment::new());
+        let dig = |volume: &Arc<Volume>, tag: &Tag| {
+            let nothing: &[&[u8]] = &[];
+            volume.put(&grave(*tag), &[], nothing, stamps).is_ok()
+        };
+        let all = self.all.iter();
+        all.fold(true, |buried, volume| {
+            tags.iter()
+                .fold(buried, |buried, tag| dig(volume, tag) && buried)
+        })
+    }
+
+    /// Has any of these tags a grave that was dug since?
+    pub(super) async fn are_buried(&self, tags: &[Tag], written: Moment, now_secs: u32) -> bool {
+        for tag in tags {
+            let place = grave(*tag);
+            for volume in self.all.iter().filter(|volume| volume.may_have(&place)) {
+                let found = found(volume.find(&place, now_secs)).await;
+                if found.is_some_and(|grave| Moment(grave.stamps.judged) > written) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// What a disk is told of a response.
-    pub(super) fn stamps<M: Weigh>(&self, object: &Object<M>) -> Stamps {
+    pub(super) fn stamps<M: Weigh>(object: &Object<M>) -> Stamps {
         let [date, expires, last_modified] = object.meta.times();
         Stamps {
             date,
             expires,
             last_modified,
-            refcount: 0,
-            judged: self.history.absolute(object.judged()),
+            ..stamps_of(Moment::new())
         }
-    }
-
-    /// The same, from the disk; `None`: it may have been banned.
-    pub(super) fn of_this_life(&self, absolute: u64) -> Option<u64> {
-        self.history.of_this_life(absolute)
     }
 
     pub(super) fn may_have(&self, key: &[u8]) -> bool {
@@ -88,11 +114,7 @@ impl Volumes {
 
     pub(super) async fn find(&self, key: &[u8], now_secs: u32) -> Option<Stored> {
         for volume in &self.all {
-            let found = match volume.find(key, now_secs) {
-                Found::Nothing => None,
-                Found::Here(stored) => Some(stored),
-                Found::Later(reading) => reading.await,
-            };
+            let found = found(volume.find(key, now_secs)).await;
             if found.is_some() {
                 return found;
             }
@@ -160,5 +182,20 @@ impl Volumes {
                 fitting().nth(turn % fitting().count().max(1))
             }
         }
+    }
+}
+
+async fn found(found: Found) -> Option<Stored> {
+    match found {
+        Found::Nothing => None,
+        Found::Here(stored) => Some(stored),
+        Found::Later(reading) => reading.await,
+    }
+}
+
+fn stamps_of(written: Moment) -> Stamps {
+    Stamps {
+        judged: written.0,
+        ..Stamps::default()
     }
 }
