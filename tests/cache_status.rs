@@ -87,12 +87,12 @@ fn reasons_against_storing() {
             "fwd=uri-miss;detail=private",
         ),
         ("/3", "Vary: *", "fwd=uri-miss;detail=vary"),
+        ("/4", "Set-Cookie: a=b", "fwd=uri-miss;detail=stale-at-once"),
         (
-            "/4",
-            "Pragma: no-cache",
+            "/5",
+            "Content-Type: text/event-stream",
             "fwd=uri-miss;detail=stale-at-once",
         ),
-        ("/5", "X-A: 1", "fwd=uri-miss;detail=stale-at-once"),
         (
             "/6",
             "Cache-Control: max-age=600",

@@ -33,6 +33,11 @@ pub trait Weigh: Send + Sync + 'static {
         false
     }
 
+    /// Whether it goes before all that isn't: as long as nobody has used it, it takes only memory that nothing else needs.
+    fn is_spare(&self) -> bool {
+        false
+    }
+
     /// What it can be invalidated by, beside its key. They are part of its weight: [`Tag::WEIGHT_BYTES`].
     fn tags(&self) -> &[Tag] {
         &[]

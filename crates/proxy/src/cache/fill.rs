@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use http::Method;
+use rules::caching::freshness::Traits;
 use rules::caching::storable::Storable;
 use rules::caching::validate::{agrees, confirms};
 use rules::{List, ReplyFacts};
@@ -79,7 +80,7 @@ pub(crate) fn store<'c>(
         }
         return release(cx, received, slot, head, body, record);
     };
-    if is_too_large(cx, body.length()) {
+    if is_too_large(cx, &storable, body.length()) {
         record.cache.because(Detail::Kept("too-large"));
         return release(cx, received, slot, head, body, record);
     }
@@ -209,10 +210,14 @@ fn note_stored(cx: &Context, length: Option<u64>, record: &mut Record) {
 }
 
 /// Neither to be stored, nor small enough to be held for those who read along: each fetches for
-/// itself, so that a slow one holds back nobody.
-fn is_too_large(cx: &Context, length: Option<u64>) -> bool {
+/// itself, so that a slow one holds back nobody. A spare is nothing to read along with.
+fn is_too_large(cx: &Context, storable: &Storable, length: Option<u64>) -> bool {
     let options = cx.store.options();
-    length.is_some_and(|length| length > options.object_bytes_max.max(options.join_bytes_max))
+    let joined_bytes_max = match storable.freshness.traits.has(Traits::SPARE) {
+        true => 0,
+        false => options.join_bytes_max,
+    };
+    length.is_some_and(|length| length > options.object_bytes_max.max(joined_bytes_max))
 }
 
 pub(super) fn release<'c>(

@@ -263,6 +263,10 @@ impl Weigh for StoredResponse {
         self.part.is_some()
     }
 
+    fn is_spare(&self) -> bool {
+        self.freshness.traits.has(Traits::SPARE)
+    }
+
     fn tags(&self) -> &[Tag] {
         &self.tags
     }

@@ -1,5 +1,6 @@
 //! Validating a stored response with its origin (RFC 9111 §4.3): the conditional request, and what a 304 changes.
 
+use wire::value::date;
 use wire::value::etag::ETag;
 use wire::{FieldId, Fields};
 
@@ -17,7 +18,8 @@ pub fn make_unconditional(request: &mut Fields) {
 }
 
 /// Makes a request conditional on the stored response (RFC 9111 §4.3.1), in place of the client's own conditions. Says
-/// whether there is anything to validate with.
+/// whether there is anything to validate with. Without a validator it goes by when the response was made (RFC 9110
+/// §13.1.3).
 pub fn make_conditional(request: &mut Fields, stored: &Fields) -> bool {
     make_unconditional(request);
     let mut conditional = false;
@@ -27,6 +29,13 @@ pub fn make_conditional(request: &mut Fields, stored: &Fields) -> bool {
     }
     if let Some(modified) = stored.get(FieldId::LastModified) {
         request.push_id(FieldId::IfModifiedSince, modified);
+        conditional = true;
+    }
+    if !conditional && let Some(made) = stored.get(FieldId::Date).and_then(date::parse) {
+        // A second earlier: what changed in the same second, after the response was made, has changed since.
+        let mut since = Vec::with_capacity(date::DATE_BYTES);
+        date::write(made.saturating_sub(1), &mut since);
+        request.push_id(FieldId::IfModifiedSince, &since);
         conditional = true;
     }
     conditional
@@ -194,6 +203,24 @@ mod tests {
         ]);
         assert_eq!(request, expected);
         assert!(!make_conditional(&mut request, &Fields::new()));
+    }
+
+    #[test]
+    fn without_a_validator_the_date_is_asked_by() {
+        // RFC 9110 §13.1.3.
+        let check = |stored: &[(&str, &str)], expected: Option<&str>| {
+            let mut request = fields(&[("If-None-Match", "\"mine\"")]);
+            let conditional = make_conditional(&mut request, &fields(stored));
+            let asked = request.get(FieldId::IfModifiedSince);
+            assert_eq!(asked, expected.map(str::as_bytes), "{stored:?}");
+            assert_eq!(conditional, !request.is_empty(), "{stored:?}");
+        };
+        let date = ("Date", "Sun, 06 Nov 1994 08:50:00 GMT");
+        check(&[date], Some("Sun, 06 Nov 1994 08:49:59 GMT"));
+        check(&[("Date", "yesterday")], None);
+        check(&[date, ("ETag", "\"a\"")], None);
+        let modified = "Sun, 06 Nov 1994 08:49:37 GMT";
+        check(&[date, ("Last-Modified", modified)], Some(modified));
     }
 
     #[test]
