@@ -13,7 +13,8 @@ use std::sync::Arc;
 use http::Method;
 use rules::caching::freshness::Traits;
 use rules::caching::storable::Storable;
-use rules::caching::validate::{agrees, confirms};
+use rules::caching::validate::agrees;
+use rules::caching::vary::Selector;
 use rules::{List, ReplyFacts};
 use stats::Counter;
 use store::{Filler, Keep, KeyRef};
@@ -22,7 +23,7 @@ use wire::http1::{Framing, ProxyAuth, ResponseHead, kept_coding};
 
 use crate::access;
 use crate::cache::stored::{self, StoredResponse, exchange};
-use crate::cache::{self, answer, may_serve_stale, part, pass, tags};
+use crate::cache::{self, answer, is_unfounded, may_serve_stale, part, pass, tags};
 use crate::context::Context;
 use crate::fetch::{OriginBody, Piece};
 use crate::flow::{Head, Object, Received, Response, Slot};
@@ -40,10 +41,7 @@ pub(crate) fn store<'c>(
     record: &mut Record,
 ) -> Response<'c> {
     if let Some(old) = stale {
-        let stored = stored::build(cx, old, false);
-        let confirmed = head.status == 304 && confirms(&head.fields, &stored.fields);
-        cx.heads.give(stored);
-        if confirmed {
+        if head.status == 304 && !is_unfounded(cx, old, &head) {
             return update(cx, received, old, slot, (&mut head, body), record);
         }
         let failed = head.status >= 500;
@@ -237,8 +235,9 @@ pub(super) fn release<'c>(
 /// A response to HEAD tells of what is stored for GET (RFC 9111 §4.3.5): whether it still holds, and
 /// with which fields.
 fn check_by_head(cx: &Context, received: &Received<'_>, head: &mut ResponseHead) {
-    let (key, fields) = (KeyRef::new(received.key()), &received.head.fields);
-    let Some(old) = cx.store.find(key, |meta| meta.answers(fields)) else {
+    let key = KeyRef::new(received.key());
+    let mut selector = Selector::of(&received.head.fields);
+    let Some(old) = cx.store.find(key, |meta| meta.answers(&mut selector)) else {
         return;
     };
     if head.status != old.meta.status || !old.is_complete() {

@@ -22,7 +22,9 @@ use rules::caching::tags::invalidated_groups;
 use rules::caching::validate::{
     confirms, make_conditional, make_conditional_on_any, make_unconditional,
 };
+use rules::caching::vary::Selector;
 use rules::{List, ReplyFacts};
+use smallvec::SmallVec;
 use stats::Counter;
 use store::KeyRef;
 use wire::field::{FieldId, Fields};
@@ -57,11 +59,14 @@ pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record)
     }
     let fields = effective_fields(received);
     let key = KeyRef::new(received.key());
-    let (mut in_parts, mut varies) = (false, false);
+    let mut selector = Selector::of(&head.fields);
+    let (mut in_parts, mut newest) = (false, None);
     let found = cx.store.find(key, |meta| {
-        let answers = meta.answers(&head.fields);
         in_parts |= meta.part.is_some();
-        varies |= !answers && meta.part.is_none();
+        let answers = meta.answers(&mut selector);
+        if !answers && meta.part.is_none() && newest.is_none() {
+            newest = Some(Variant::from_slice(selector.name(&meta.vary)));
+        }
         answers
     });
     let Some(object) = found else {
@@ -75,11 +80,11 @@ pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record)
         return if only_if_cached(fields) {
             Lookup::Unsatisfiable
         } else {
-            record.cache.forwarded(match varies {
-                true => Forward::VaryMiss,
-                false => Forward::UriMiss,
+            record.cache.forwarded(match newest {
+                Some(_) => Forward::VaryMiss,
+                None => Forward::UriMiss,
             });
-            start(cx, received, varies)
+            start(cx, received, &newest.unwrap_or_default())
         };
     };
     if !may_send_hit(cx, received, &object, record) {
@@ -179,8 +184,12 @@ fn may_look_up(received: &Received<'_>) -> bool {
     ) && !received.head.fields.has(FieldId::Upgrade)
 }
 
+/// Names a request among those for the same key: by the fields that the newest variant was selected by. Empty where none is
+/// stored.
+type Variant = SmallVec<[u8; 128]>;
+
 /// Nothing stored answers: who may fill? Requests for a key of which variants are stored meet those of their own variant.
-fn start(cx: &Context, received: &Received<'_>, varies: bool) -> Lookup {
+fn start(cx: &Context, received: &Received<'_>, variant: &[u8]) -> Lookup {
     let fields = &received.head.fields;
     if received.head.method == Method::HEAD {
         return Lookup::Pass; // the response has no content
@@ -188,8 +197,7 @@ fn start(cx: &Context, received: &Received<'_>, varies: bool) -> Lookup {
     if fields.has(FieldId::Range) && !fetches_whole(cx, received) {
         return lead(cx, KeyRef::new(received.key()));
     }
-    let variant = varies.then(|| variants::name(cx, received));
-    Lookup::Start(meet::begin(cx, received, &variant.unwrap_or_default()))
+    Lookup::Start(meet::begin(cx, received, variant))
 }
 
 /// Is all of it to be fetched although a part is asked for (`range_offset_limit`)? As Squid we go by how far into the
@@ -237,12 +245,10 @@ pub(crate) enum Conditions {
 
 impl Conditions {
     /// Puts our conditions in place of the client's.
-    pub(crate) fn apply(&self, cx: &Context, fields: &mut Fields) {
+    pub(crate) fn apply(&self, fields: &mut Fields) {
         match self {
             Self::Holds(object) => {
-                let stored = stored::build(cx, object, false);
-                make_conditional(fields, &stored.fields);
-                cx.heads.give(stored);
+                make_conditional(fields, &object.meta.validators());
             }
             Self::Which(objects) => {
                 let tags = objects.iter().filter_map(|object| object.meta.etag());
