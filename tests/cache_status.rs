@@ -198,6 +198,26 @@ fn collapsed_requests() {
     }
 }
 
+/// `cache_status_detail off` keeps reasons to ourselves.
+#[test]
+fn reasons_need_not_be_told() {
+    let origin = origin(|request| {
+        let control = match &*request.target {
+            "/private" => "private",
+            _ => "max-age=0",
+        };
+        Reply::ok("x").field("Cache-Control", control)
+    });
+    let program = named("cache_status_detail off");
+    let mut client = client(&program);
+    let private = client.get(&origin.url("/private"));
+    assert_eq!(said(&private), "fwd=uri-miss");
+    client.get(&origin.url("/"));
+    origin.stop();
+    let old = client.get(&origin.url("/"));
+    assert_eq!(said(&old), "hit;ttl=N");
+}
+
 /// `cache_status_key` tells the key; a name that is no token is a string.
 #[test]
 fn keys_and_names() {

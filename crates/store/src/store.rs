@@ -223,6 +223,7 @@ impl<M: Weigh> Store<M> {
             waits: counters.waits.load(Relaxed),
             waits_refused: counters.waits_refused.load(Relaxed),
             overtaken: counters.overtaken.load(Relaxed),
+            bans: self.ledger.len(),
             ..Usage::default()
         };
         self.index.add_usage(&mut usage);

@@ -29,7 +29,7 @@ use stats::Counter;
 use store::KeyRef;
 use wire::field::{FieldId, Fields};
 use wire::http1::{ResponseHead, kept_coding};
-use wire::target::Scheme;
+use wire::target::{Scheme, Target};
 use wire::value::range::{self, ByteRange};
 
 use crate::access;
@@ -334,18 +334,23 @@ fn frame(received: &Received<'_>, head: &mut ResponseHead, body: &OriginBody<'_>
     body.length()
 }
 
-/// What a successful unsafe request makes stale goes (RFC 9111 §4.4).
+/// What a successful unsafe request makes stale goes (RFC 9111 §4.4), with what shares a group with it (RFC 9875 §2.2.1) or
+/// is in a group that the response names (§3).
 fn invalidate_for(cx: &Context, received: &Received<'_>, head: &ResponseHead) {
     let method = &received.head.method;
-    if invalidate::spoils(method, head.status) {
-        cx.store.remove(KeyRef::new(received.key()));
+    if !invalidate::spoils(method, head.status) {
+        return;
     }
-    for target in invalidate::spoiled(method, received.target, head.status, &head.fields) {
-        cx.store.remove(KeyRef::new(target.url()));
+    let spoiled = invalidate::spoiled(method, received.target, head.status, &head.fields);
+    let keys = spoiled.iter().map(Target::url);
+    let mut groups = invalidated_groups(&head.fields);
+    let mut removed = 0;
+    for key in keys.chain([received.key()]).map(KeyRef::new) {
+        groups.extend(tags::groups_under(cx, key));
+        removed += cx.store.remove(key);
     }
-    if invalidate::spoils(method, head.status) {
-        // RFC 9875 §3.
-        let groups = tags::of_groups(received.target, &invalidated_groups(&head.fields));
-        cx.store.remove_tagged(&groups);
-    }
+    // All of them are of this origin.
+    let groups = tags::of_groups(received.target, &groups);
+    removed += cx.store.remove_tagged(&groups);
+    cx.cells.add(Counter::InvalidatedObjects, removed as u64);
 }
