@@ -36,6 +36,7 @@ mod guard;
 mod helper_faults;
 mod hostile_origin;
 mod house;
+mod letter;
 mod login;
 mod logs;
 mod panics;

@@ -34,6 +34,11 @@ pub trait Weigh: Send + Sync + 'static {
         false
     }
 
+    /// Whether it goes before all that isn't: as long as nobody has used it, it takes only memory that nothing else needs.
+    fn is_spare(&self) -> bool {
+        false
+    }
+
     /// What it can be invalidated by, beside its key. They are part of its weight: [`Tag::WEIGHT_BYTES`].
     fn tags(&self) -> &[Tag] {
         &[]
@@ -48,8 +53,8 @@ pub trait Weigh: Send + Sync + 'static {
     }
 
     /// The names of the request fields that it was selected by, in a form of the owner's. Empty: it has no variants.
-    fn selector(&self) -> Vec<u8> {
-        Vec::new()
+    fn selector(&self) -> &[u8] {
+        &[]
     }
 
     /// The values of those fields. Empty: it has no variants.

@@ -207,6 +207,11 @@ impl<M: Weigh> Store<M> {
         self.remove_from_memory(object)
     }
 
+    /// Removes this object from memory: what is about to be stored takes its place there, and on disk by itself.
+    pub fn retire(&self, object: &Arc<Object<M>>) {
+        self.remove_from_memory(object);
+    }
+
     pub(crate) fn remove_from_memory(&self, object: &Arc<Object<M>>) -> bool {
         let key = KeyRef::new(object.key());
         !self
@@ -246,6 +251,7 @@ impl<M: Weigh> Store<M> {
             waits: counters.waits.load(Relaxed),
             waits_refused: counters.waits_refused.load(Relaxed),
             overtaken: counters.overtaken.load(Relaxed),
+            bans: self.ledger.len(),
             ..Usage::default()
         };
         self.index.add_usage(&mut usage);

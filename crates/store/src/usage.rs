@@ -39,6 +39,8 @@ pub struct Usage {
     pub waits_refused: u64,
     /// Requests that had waited long enough, and took the lead or joined who had taken it.
     pub overtaken: u64,
+    /// Bans that are remembered.
+    pub bans: u64,
 }
 
 /// The counters that aren't kept per shard. Written on misses and at the end of objects' lives, never by a hit.

@@ -177,6 +177,7 @@ impl Default for Config {
             email_err_data: false,
             cache_set_cookie: false,
             purge_all_origins: false,
+            cache_status_detail: true,
             cache_status_key: false,
             x_cache_headers: false,
             collapsed_forwarding_timeout: Duration::from_secs(5),

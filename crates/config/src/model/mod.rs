@@ -381,6 +381,8 @@ pub struct Config {
     pub cache_set_cookie: bool,
     /// PURGE by tag, prefix or pattern reaches beyond the origin of its URL.
     pub purge_all_origins: bool,
+    /// Cache-Status tells reasons.
+    pub cache_status_detail: bool,
     /// Cache-Status tells the key.
     pub cache_status_key: bool,
     /// Replies carry X-Cache and X-Cache-Lookup.

@@ -11,8 +11,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use http::Method;
+use rules::caching::freshness::Traits;
 use rules::caching::storable::Storable;
-use rules::caching::validate::{agrees, confirms};
+use rules::caching::validate::agrees;
+use rules::caching::vary::Selector;
 use rules::{List, ReplyFacts};
 use stats::Counter;
 use store::{Filler, Keep, KeyRef};
@@ -21,7 +23,7 @@ use wire::http1::{Framing, ProxyAuth, ResponseHead, kept_coding};
 
 use crate::access;
 use crate::cache::stored::{self, StoredResponse, exchange};
-use crate::cache::{self, answer, may_serve_stale, part, pass, tags};
+use crate::cache::{self, answer, is_unfounded, may_serve_stale, part, pass, tags};
 use crate::context::Context;
 use crate::fetch::{OriginBody, Piece};
 use crate::flow::{Head, Object, Received, Response, Slot};
@@ -39,10 +41,7 @@ pub(crate) fn store<'c>(
     record: &mut Record,
 ) -> Response<'c> {
     if let Some(old) = stale {
-        let stored = stored::build(cx, old, false);
-        let confirmed = head.status == 304 && confirms(&head.fields, &stored.fields);
-        cx.heads.give(stored);
-        if confirmed {
+        if head.status == 304 && !is_unfounded(cx, old, &head) {
             return update(cx, received, old, slot, (&mut head, body), record);
         }
         let failed = head.status >= 500;
@@ -79,7 +78,7 @@ pub(crate) fn store<'c>(
         }
         return release(cx, received, slot, head, body, record);
     };
-    if is_too_large(cx, body.length()) {
+    if is_too_large(cx, &storable, body.length()) {
         record.cache.because(Detail::Kept("too-large"));
         return release(cx, received, slot, head, body, record);
     }
@@ -93,7 +92,7 @@ pub(crate) fn store<'c>(
         None => slot,
     };
     if let Some(old) = stale {
-        cx.store.remove_object(old);
+        cx.store.retire(old);
     }
     let length = body.length();
     let whole = body.whole().map(<[u8]>::len);
@@ -210,10 +209,14 @@ fn note_stored(cx: &Context, length: Option<u64>, record: &mut Record) {
 }
 
 /// Neither to be stored, nor small enough to be held for those who read along: each fetches for
-/// itself, so that a slow one holds back nobody.
-fn is_too_large(cx: &Context, length: Option<u64>) -> bool {
+/// itself, so that a slow one holds back nobody. A spare is nothing to read along with.
+fn is_too_large(cx: &Context, storable: &Storable, length: Option<u64>) -> bool {
     let options = cx.store.options();
-    let for_memory = options.object_bytes_max.max(options.join_bytes_max);
+    let joined_bytes_max = match storable.freshness.traits.has(Traits::SPARE) {
+        true => 0,
+        false => options.join_bytes_max,
+    };
+    let for_memory = options.object_bytes_max.max(joined_bytes_max);
     length.is_some_and(|length| length > for_memory) && !for_disk(cx, length)
 }
 
@@ -240,8 +243,9 @@ pub(super) fn release<'c>(
 /// A response to HEAD tells of what is stored for GET (RFC 9111 §4.3.5): whether it still holds, and
 /// with which fields.
 fn check_by_head(cx: &Context, received: &Received<'_>, head: &mut ResponseHead) {
-    let (key, fields) = (KeyRef::new(received.key()), &received.head.fields);
-    let Some(old) = cx.store.find(key, |meta| meta.answers(fields)) else {
+    let key = KeyRef::new(received.key());
+    let mut selector = Selector::of(&received.head.fields);
+    let Some(old) = cx.store.find(key, |meta| meta.answers(&mut selector)) else {
         return;
     };
     if head.status != old.meta.status || !old.is_complete() {

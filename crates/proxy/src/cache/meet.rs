@@ -15,6 +15,7 @@ use http::Method;
 use rules::List;
 use rules::caching::precondition::has_conditions;
 use rules::caching::reuse::Reuse;
+use rules::caching::vary::Selector;
 use stats::Counter;
 use store::{KeyRef, Waited};
 use wire::field::FieldId;
@@ -58,8 +59,10 @@ pub(super) fn begin(cx: &Context, received: &Received<'_>, variant: &[u8]) -> St
     let collapse = may_meet(cx, received) && !has_conditions(&received.head.fields);
     let collapse = collapse.then_some(variant);
     let key = KeyRef::new(received.key());
-    cx.store
-        .begin(key, collapse, |meta| serves(cx, received, meta))
+    let mut selector = Selector::of(&received.head.fields);
+    cx.store.begin(key, collapse, |meta| {
+        serves(cx, received, &mut selector, meta)
+    })
 }
 
 /// Something stale is stored: who validates it? `None`: each for itself. What was never fresh must be validated for each.
@@ -76,9 +79,10 @@ pub(crate) fn begin_validation(
     }
     let variant = Some(stale.meta.vary.as_bytes());
     let key = KeyRef::new(received.key());
-    let start = cx
-        .store
-        .begin(key, variant, |meta| serves(cx, received, meta));
+    let mut selector = Selector::of(&received.head.fields);
+    let start = cx.store.begin(key, variant, |meta| {
+        serves(cx, received, &mut selector, meta)
+    });
     Some(start)
 }
 
@@ -91,7 +95,8 @@ pub(crate) async fn meet(
     record: &mut Record,
 ) -> Met {
     let key = KeyRef::new(received.key());
-    let serves = |meta: &StoredResponse| serves(cx, received, meta);
+    let mut selector = Selector::of(&received.head.fields);
+    let mut serves = |meta: &StoredResponse| serves(cx, received, &mut selector, meta);
     let mut variant = stale
         .map_or(&[][..], |stale| stale.meta.vary.as_bytes())
         .to_vec();
@@ -114,7 +119,7 @@ pub(crate) async fn meet(
         start = match waited {
             // Somebody has purged what it had asked for: one of those that waited asks again.
             Ok(Waited::Object(object)) if !cx.store.stands(&object) => {
-                cx.store.begin(key, Some(&variant), serves)
+                cx.store.begin(key, Some(&variant), &mut serves)
             }
             Ok(Waited::Object(object)) if serves(&object.meta) || is_kept(stale, &object) => {
                 record.mark(Marks::COLLAPSED);
@@ -122,18 +127,23 @@ pub(crate) async fn meet(
                 return Met::Object(object);
             }
             Ok(Waited::Object(object))
-                if !object.meta.answers(&received.head.fields) && others < OTHER_VARIANTS_MAX =>
+                if !object
+                    .meta
+                    .answers(&mut Selector::of(&received.head.fields))
+                    && others < OTHER_VARIANTS_MAX =>
             {
                 others += 1;
                 record.cache.forwarded(Forward::VaryMiss);
-                variant = object.meta.vary.of_request(&received.head.fields);
-                cx.store.begin(key, Some(&variant), serves)
+                variant.clear();
+                let mut selector = Selector::of(&received.head.fields);
+                variant.extend_from_slice(selector.name(&object.meta.vary));
+                cx.store.begin(key, Some(&variant), &mut serves)
             }
-            Ok(Waited::Failed) => cx.store.begin(key, Some(&variant), serves),
+            Ok(Waited::Failed) => cx.store.begin(key, Some(&variant), &mut serves),
             Err(_) if !overtook => {
                 overtook = true;
                 cx.cells.count(Counter::CollapsedOvertaken);
-                cx.store.overtake(waiting, serves)
+                cx.store.overtake(waiting, &mut serves)
             }
             Ok(Waited::Object(_) | Waited::Released) | Err(_) => {
                 record.cache.waited(false);
@@ -150,11 +160,16 @@ fn is_kept(stale: Option<&Arc<Object>>, object: &Arc<Object>) -> bool {
 }
 
 /// May it answer the request as it is (RFC 9111 §4)?
-fn serves(cx: &Context, received: &Received<'_>, meta: &StoredResponse) -> bool {
+fn serves(
+    cx: &Context,
+    received: &Received<'_>,
+    selector: &mut Selector<'_>,
+    meta: &StoredResponse,
+) -> bool {
     let fields = &received.head.fields;
     let now = received.now.unix_secs();
     let caching = &cx.plan.rules.caching;
-    meta.may_be_joined(fields)
+    meta.may_be_joined(selector)
         && matches!(
             caching.reuse(&meta.freshness, fields, now),
             Reuse::Fresh | Reuse::Stale | Reuse::StaleWhileRevalidate

@@ -23,13 +23,14 @@ use rules::caching::tags::invalidated_groups;
 use rules::caching::validate::{
     confirms, make_conditional, make_conditional_on_any, make_unconditional,
 };
-use rules::caching::vary::Vary;
+use rules::caching::vary::{Selector, Vary};
 use rules::{List, ReplyFacts};
+use smallvec::SmallVec;
 use stats::Counter;
 use store::KeyRef;
 use wire::field::{FieldId, Fields};
 use wire::http1::{ResponseHead, kept_coding};
-use wire::target::Scheme;
+use wire::target::{Scheme, Target};
 use wire::value::range::{self, ByteRange};
 
 use crate::access;
@@ -55,8 +56,8 @@ pub(crate) struct OnDisk(Beside);
 /// What lies in memory under the key of a request that it doesn't answer.
 #[derive(Debug, Default)]
 struct Beside {
-    /// Variants.
-    varies: bool,
+    /// What the request would be among the variants, by the fields that the newest was selected by.
+    newest: Option<Variant>,
     /// Parts.
     in_parts: bool,
 }
@@ -75,10 +76,13 @@ pub(crate) fn lookup(
     }
     let key = KeyRef::new(received.key());
     let mut beside = Beside::default();
+    let mut selector = Selector::of(&received.head.fields);
     let found = cx.store.find(key, |meta| {
-        let answers = meta.answers(&received.head.fields);
         beside.in_parts |= meta.part.is_some();
-        beside.varies |= !answers && meta.part.is_none();
+        let answers = meta.answers(&mut selector);
+        if !answers && meta.part.is_none() && beside.newest.is_none() {
+            beside.newest = Some(Variant::from_slice(selector.name(&meta.vary)));
+        }
         answers
     });
     match found {
@@ -96,10 +100,16 @@ pub(crate) async fn lookup_on_disk(
     record: &mut Record,
 ) -> Lookup {
     let fields = &received.head.fields;
-    let name = |selector: &[u8]| Vary::name_by(selector, fields);
+    let name = |selector: &[u8]| {
+        let vary = Vary::from_bytes(selector);
+        Selector::of(fields).name(&vary).to_vec()
+    };
+    let mut selector = Selector::of(fields);
     let key = KeyRef::new(received.key());
     let now = u32::try_from(received.now.unix_secs()).unwrap_or(0);
-    let found = cx.store.load(key, name, |meta| meta.answers(fields), now);
+    let found = cx
+        .store
+        .load(key, name, |meta| meta.answers(&mut selector), now);
     match found.await {
         Some(object) => judge(cx, received, object, ResultTag::Hit, record),
         None => absent(cx, received, &beside, record),
@@ -119,11 +129,11 @@ fn absent(cx: &Context, received: &Received<'_>, beside: &Beside, record: &mut R
     if only_stored {
         return Lookup::Unsatisfiable;
     }
-    record.cache.forwarded(match beside.varies {
-        true => Forward::VaryMiss,
-        false => Forward::UriMiss,
+    record.cache.forwarded(match beside.newest {
+        Some(_) => Forward::VaryMiss,
+        None => Forward::UriMiss,
     });
-    start(cx, received, beside.varies)
+    start(cx, received, beside.newest.as_deref().unwrap_or_default())
 }
 
 /// May what is stored be used, and how? `tag`: where it was found, for the log.
@@ -232,8 +242,12 @@ fn may_look_up(received: &Received<'_>) -> bool {
     ) && !received.head.fields.has(FieldId::Upgrade)
 }
 
+/// Names a request among those for the same key: by the fields that the newest variant was selected by. Empty where none is
+/// stored.
+type Variant = SmallVec<[u8; 128]>;
+
 /// Nothing stored answers: who may fill? Requests for a key of which variants are stored meet those of their own variant.
-fn start(cx: &Context, received: &Received<'_>, varies: bool) -> Lookup {
+fn start(cx: &Context, received: &Received<'_>, variant: &[u8]) -> Lookup {
     let fields = &received.head.fields;
     if received.head.method == Method::HEAD {
         return Lookup::Pass; // the response has no content
@@ -241,8 +255,7 @@ fn start(cx: &Context, received: &Received<'_>, varies: bool) -> Lookup {
     if fields.has(FieldId::Range) && !fetches_whole(cx, received) {
         return lead(cx, KeyRef::new(received.key()));
     }
-    let variant = varies.then(|| variants::name(cx, received));
-    Lookup::Start(meet::begin(cx, received, &variant.unwrap_or_default()))
+    Lookup::Start(meet::begin(cx, received, variant))
 }
 
 /// Is all of it to be fetched although a part is asked for (`range_offset_limit`)? As Squid we go by how far into the
@@ -290,12 +303,10 @@ pub(crate) enum Conditions {
 
 impl Conditions {
     /// Puts our conditions in place of the client's.
-    pub(crate) fn apply(&self, cx: &Context, fields: &mut Fields) {
+    pub(crate) fn apply(&self, fields: &mut Fields) {
         match self {
             Self::Holds(object) => {
-                let stored = stored::build(cx, object, false);
-                make_conditional(fields, &stored.fields);
-                cx.heads.give(stored);
+                make_conditional(fields, &object.meta.validators());
             }
             Self::Which(objects) => {
                 let tags = objects.iter().filter_map(|object| object.meta.etag());
@@ -381,18 +392,23 @@ fn frame(received: &Received<'_>, head: &mut ResponseHead, body: &OriginBody<'_>
     body.length()
 }
 
-/// What a successful unsafe request makes stale goes (RFC 9111 §4.4).
+/// What a successful unsafe request makes stale goes (RFC 9111 §4.4), with what shares a group with it (RFC 9875 §2.2.1) or
+/// is in a group that the response names (§3).
 fn invalidate_for(cx: &Context, received: &Received<'_>, head: &ResponseHead) {
     let method = &received.head.method;
-    if invalidate::spoils(method, head.status) {
-        cx.store.remove(KeyRef::new(received.key()));
+    if !invalidate::spoils(method, head.status) {
+        return;
     }
-    for target in invalidate::spoiled(method, received.target, head.status, &head.fields) {
-        cx.store.remove(KeyRef::new(target.url()));
+    let spoiled = invalidate::spoiled(method, received.target, head.status, &head.fields);
+    let keys = spoiled.iter().map(Target::url);
+    let mut groups = invalidated_groups(&head.fields);
+    let mut removed = 0;
+    for key in keys.chain([received.key()]).map(KeyRef::new) {
+        groups.extend(tags::groups_under(cx, key));
+        removed += cx.store.remove(key);
     }
-    if invalidate::spoils(method, head.status) {
-        // RFC 9875 §3.
-        let groups = tags::of_groups(received.target, &invalidated_groups(&head.fields));
-        cx.store.remove_tagged(&groups);
-    }
+    // All of them are of this origin.
+    let groups = tags::of_groups(received.target, &groups);
+    removed += cx.store.remove_tagged(&groups);
+    cx.cells.add(Counter::InvalidatedObjects, removed as u64);
 }

@@ -1,4 +1,4 @@
-//! A stored response's metadata as it lies on disk. Parts of responses stay in memory.
+//! A stored response's metadata as it lies on disk. Parts of responses and spares stay in memory.
 //!
 //! Numbers are little-endian, and whoever reads them expects anything: a disk is not to be trusted.
 //!
@@ -9,7 +9,7 @@
 //! | 2, 1 | status; traits |
 //! | 4 | number of the `refresh_pattern` line |
 //! | 8 × 5 | born, fresh until, stale until, stale while revalidated until, Date |
-//! | 4 × 2 | where the content type lies in the head |
+//! | 4 × 4 | where the content type and the entity tag lie in the head |
 //! | 4, 2 | bytes of the Vary key; number of tags |
 //! | | the Vary key; 8 for each tag; the head |
 
@@ -36,6 +36,9 @@ pub(super) fn write(stored: &StoredResponse, out: &mut Vec<u8>) -> bool {
         return false;
     };
     let freshness = &stored.freshness;
+    if freshness.traits.has(Traits::SPARE) {
+        return false;
+    }
     let flags = [
         (HTTP_1_0, stored.version == Version::H10),
         (HAS_LENGTH, stored.has_length),
@@ -56,8 +59,10 @@ pub(super) fn write(stored: &StoredResponse, out: &mut Vec<u8>) -> bool {
     ] {
         out.extend_from_slice(&time.to_le_bytes());
     }
-    out.extend_from_slice(&stored.content_type.start.to_le_bytes());
-    out.extend_from_slice(&stored.content_type.end.to_le_bytes());
+    for place in [&stored.content_type, &stored.etag] {
+        out.extend_from_slice(&place.start.to_le_bytes());
+        out.extend_from_slice(&place.end.to_le_bytes());
+    }
     out.extend_from_slice(&vary_bytes.to_le_bytes());
     out.extend_from_slice(&tags.to_le_bytes());
     out.extend_from_slice(vary);
@@ -88,7 +93,11 @@ pub(super) fn read(bytes: &[u8]) -> Option<StoredResponse> {
         guessed_by: NonZeroU32::new(line).filter(|_| flags & GUESSED != 0),
     };
     let date = time()?;
-    let content_type = u32::from_le_bytes(take(&mut rest)?)..u32::from_le_bytes(take(&mut rest)?);
+    let mut place = || {
+        let (start, end) = (take(&mut rest)?, take(&mut rest)?);
+        Some(u32::from_le_bytes(start)..u32::from_le_bytes(end))
+    };
+    let (content_type, etag) = (place()?, place()?);
     let vary_bytes = usize::try_from(u32::from_le_bytes(take(&mut rest)?)).ok()?;
     let tags = usize::from(u16::from_le_bytes(take(&mut rest)?));
     let (vary, rest) = rest.split_at_checked(vary_bytes)?;
@@ -112,6 +121,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<StoredResponse> {
         validating: AtomicBool::new(false),
         part: None,
         content_type,
+        etag,
     })
 }
 
@@ -158,6 +168,7 @@ mod tests {
             validating: AtomicBool::new(true),
             part: None,
             content_type: 31..41,
+            etag: 0..0,
         }
     }
 

@@ -61,6 +61,12 @@ impl Ledger {
         self.newest.0.load(Acquire)
     }
 
+    /// How many bans are remembered.
+    pub(crate) fn len(&self) -> u64 {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        state.bans.len() as u64
+    }
+
     pub(super) fn add(&self, aim: Aim, way: Way, now: i64) -> Result<Arc<Ban>, TooManyBans> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         state.forget(now);

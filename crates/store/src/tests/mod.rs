@@ -30,6 +30,8 @@ struct Meta {
 }
 
 const META_BYTES: u64 = 10;
+/// The version of what goes first.
+const SPARE: u32 = u32::MAX;
 
 impl Weigh for Meta {
     fn weight_bytes(&self) -> usize {
@@ -42,6 +44,10 @@ impl Weigh for Meta {
 
     fn preferred_to(&self, newer: &Self) -> bool {
         self.vary != newer.vary && self.version > newer.version
+    }
+
+    fn is_spare(&self) -> bool {
+        self.version == SPARE
     }
 }
 

@@ -110,8 +110,9 @@ impl<M: Weigh> Store<M> {
             }
             Body::Pages(_) | Body::Filling(_) => return,
         };
-        if let Some((place, meta)) = self.written(object, &volumes) {
-            volumes.put(&place, &meta, &slices, Volumes::stamps(object));
+        match self.written(object, &volumes) {
+            Some((place, meta)) => volumes.put(&place, &meta, &slices, Volumes::stamps(object)),
+            None => self.remove_from_disk(object), // what is there is out of date
         }
     }
 
@@ -136,7 +137,7 @@ impl<M: Weigh> Store<M> {
         {
             Some(fork) => fork.place(key, variant),
             None => {
-                let fork = Fork::new(&selector);
+                let fork = Fork::new(selector);
                 volumes.put(key, &fork.written(), &[], Volumes::stamps(object));
                 fork.place(key, variant)
             }

@@ -132,14 +132,14 @@ impl Tee {
     /// The body is complete.
     pub(crate) fn finish<M: Weigh>(self, store: &Store<M>, object: &Object<M>) {
         match self {
-            Self::Nothing => {}
+            // What is there is out of date.
+            Self::Nothing => store.remove_from_disk(object),
             Self::Held {
                 volumes, pieces, ..
-            } => {
-                if let Some((place, meta)) = store.written(object, &volumes) {
-                    volumes.put(&place, &meta, &pieces, Volumes::stamps(object));
-                }
-            }
+            } => match store.written(object, &volumes) {
+                Some((place, meta)) => volumes.put(&place, &meta, &pieces, Volumes::stamps(object)),
+                None => store.remove_from_disk(object),
+            },
             Self::Written {
                 volumes,
                 writing,
