@@ -32,14 +32,17 @@ mod tests;
 
 pub use collapse::{Begin, Slot, Waited, Waiting};
 pub use content::{
-    Body, FileSlice, Files, Fill, Filler, Keep, Overflow, Pages, ReadError, Reader, Short, Slice,
+    Body, FileSlice, Files, Fill, Filler, Keep, Overflow, Pages, ReadError, Reader, Saving, Short,
+    Slice,
 };
 pub use disk::{
-    Extents, Found, Reading, Refused, Stamps, Stored, StoredBody, Volume, VolumeOptions,
-    VolumeState, VolumeUsage, Writing,
+    ExtentReader, Extents, Found, Origin, Reading, Refused, Stamps, Stored, StoredBody, Volume,
+    VolumeOptions, VolumeState, VolumeUsage, Writing,
 };
 #[doc(hidden)]
-pub use disk::{Inserted, Place, Places, SizeCode, Uses, VolumeIndex};
+pub use disk::{
+    ImageReader, ImageWriter, Inserted, Place, Places, SizeCode, Title, Uses, VolumeIndex,
+};
 pub use invalidate::{Aim, Ban, KeyTest, Tag, TooManyBans, Way};
 pub use key::KeyRef;
 pub use object::{Object, Weigh};

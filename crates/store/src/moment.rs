@@ -12,10 +12,6 @@ impl Moment {
     /// One that nothing has had.
     ///
     /// It isn't for `now` to be given: what counts is only the order.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "an order that outlives the process"
-    )]
     pub(crate) fn new() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let now = SystemTime::now().duration_since(UNIX_EPOCH);

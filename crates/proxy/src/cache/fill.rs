@@ -337,8 +337,9 @@ pub(super) async fn fill(
                 filler.ready().await;
             }
             Ok(Piece::End) => {
-                if filler.finish().is_err() {
-                    cx.cells.count(Counter::FillsFailed);
+                match filler.end() {
+                    Ok(saving) => saving.saved().await,
+                    Err(_short) => cx.cells.count(Counter::FillsFailed),
                 }
                 return;
             }

@@ -3,7 +3,7 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use bytes::buf::Limit;
 use bytes::{BufMut, BytesMut};
@@ -65,6 +65,29 @@ pub struct Filler<M: Weigh> {
     filing: Filing,
     /// Bytes that the slowest reader still needed when memory ran short, if it did.
     pressed: Option<u64>,
+}
+
+/// A complete body that may not be on disk yet. It will never be there if this is dropped before.
+#[derive(Debug)]
+#[must_use = "it is saved when that is awaited"]
+pub struct Saving<M: Weigh> {
+    store: Arc<Store<M>>,
+    object: Arc<Object<M>>,
+    tee: Tee,
+}
+
+impl<M: Weigh> Saving<M> {
+    /// Waits until the disk has it, or will not have it.
+    pub async fn saved(mut self) {
+        poll_fn(|cx| self.poll(cx)).await;
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match self.store.volumes() {
+            None => Poll::Ready(()),
+            Some(_) => self.tee.poll_finish(&self.store, &self.object, cx),
+        }
+    }
 }
 
 /// How far a body is in a file.
@@ -225,11 +248,21 @@ impl<M: Weigh> Filler<M> {
         poll_fn(|cx| self.poll_all_readers_gone(cx)).await;
     }
 
-    /// The body is complete. It is now stored, if it is to be kept.
+    /// The body is complete. It is now stored, if it is to be kept; on disk as far as that takes no waiting.
     ///
     /// # Errors
     /// When it is shorter than announced; it is cut then.
-    pub fn finish(mut self) -> Result<Arc<Object<M>>, Short> {
+    pub fn finish(self) -> Result<Arc<Object<M>>, Short> {
+        let mut saving = self.end()?;
+        let _later_is_never = saving.poll(&mut Context::from_waker(Waker::noop()));
+        Ok(saving.object)
+    }
+
+    /// As [`Filler::finish`]; what comes of it is for the disk to be waited for.
+    ///
+    /// # Errors
+    /// When it is shorter than announced; it is cut then.
+    pub fn end(mut self) -> Result<Saving<M>, Short> {
         let received = self.received();
         if let Some(announced) = self
             .fill
@@ -241,7 +274,6 @@ impl<M: Weigh> Filler<M> {
                 announced,
             });
         }
-        std::mem::take(&mut self.tee).finish(&self.store, &self.object);
         match self.keep {
             Keep::Store => self.finish_stored(),
             Keep::ShareOnly => {
@@ -249,7 +281,11 @@ impl<M: Weigh> Filler<M> {
                 self.store.unkept(&self.object);
             }
         }
-        Ok(Arc::clone(&self.object))
+        Ok(Saving {
+            store: Arc::clone(&self.store),
+            object: Arc::clone(&self.object),
+            tee: std::mem::take(&mut self.tee),
+        })
     }
 
     /// Cuts the body: its readers get an error after the last byte.

@@ -25,7 +25,7 @@ use crate::disk::Extents;
 pub(crate) use charge::{Charge, charged_bytes};
 pub use files::{FileSlice, Files};
 pub use fill::Fill;
-pub use filler::{Filler, Keep, Overflow, Short};
+pub use filler::{Filler, Keep, Overflow, Saving, Short};
 pub use pages::Pages;
 pub use reader::{ReadError, Reader};
 pub use slice::Slice;
@@ -59,7 +59,7 @@ impl Body {
         match self {
             Self::Whole(bytes) => Some(bytes.len() as u64),
             Self::Pages(pages) => Some(pages.length()),
-            Self::Disk(extents) => Some(extents.length()),
+            Self::Disk(extents) => Some(extents.len()),
             Self::Filling(fill) => fill.length(),
         }
     }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::fill::Next;
 use super::{Body, Fill, Pages, Slice};
-use crate::disk::Extents;
+use crate::disk::ExtentReader;
 
 /// Why a reader gets no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,7 +36,7 @@ pub struct Reader {
 enum Source {
     Whole(Bytes),
     Pages { pages: Arc<Pages>, guess: usize },
-    Disk(Arc<Extents>),
+    Disk(ExtentReader),
     Filling(Place),
     Broken(ReadError),
 }
@@ -59,7 +59,7 @@ impl Source {
         match body {
             Body::Whole(bytes) => Self::Whole(bytes),
             Body::Pages(pages) => Self::Pages { pages, guess: 0 },
-            Body::Disk(extents) => Self::Disk(extents),
+            Body::Disk(extents) => Self::Disk(extents.reader()),
             Body::Filling(fill) => Self::Filling(Place {
                 id: fill.join(),
                 fill,
@@ -125,9 +125,9 @@ impl Reader {
                         continue;
                     }
                 },
-                Source::Disk(extents) if self.at >= extents.length() => None,
-                Source::Disk(extents) => match extents.poll_read(self.at, cx) {
+                Source::Disk(reader) => match reader.poll_read(self.at, cx) {
                     Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Ok(bytes)) if bytes.is_empty() => None,
                     Poll::Ready(Ok(bytes)) => rest_of(&bytes, 0, self.end - self.at),
                     Poll::Ready(Err(_said_by_the_volume)) => {
                         self.source = Source::Broken(ReadError::Cut);

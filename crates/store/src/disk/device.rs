@@ -45,6 +45,11 @@ impl Device {
         })
     }
 
+    /// Lets others open it, though who still reads keeps it open.
+    pub(crate) fn unlock(&self) -> io::Result<()> {
+        Ok(flock(&self.file, FlockOperation::NonBlockingUnlock)?)
+    }
+
     /// Empties a file; a block device stays as it is, but for what is written to it later.
     pub(crate) fn empty(&self) -> io::Result<()> {
         if self.file.metadata()?.file_type().is_block_device() {

@@ -3,14 +3,15 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use std::time::Duration;
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_seeded};
 
 use super::device::Device;
-use super::format::{Draft, Superblock};
+use super::format::{Draft, HEAD, Superblock};
 use super::geometry::Geometry;
-use super::index::{Index, Inserted, Place};
+use super::index::{Index, Inserted, Origin, Place};
 use super::log::{Log, NoRoom, Phase, Run, Stream};
 use super::options::VolumeOptions;
 use super::reads::Reads;
@@ -65,6 +66,7 @@ pub(crate) struct Engine {
     secrets: RapidSecrets,
     superblock: Mutex<Superblock>,
     pub(crate) index: Index,
+    pub(crate) origin: Origin,
     pub(crate) segments: Segments,
     log: Mutex<Log>,
     /// There may be something to write.
@@ -75,7 +77,10 @@ pub(crate) struct Engine {
     pub(crate) scarce: Condvar,
     pub(crate) reads: Reads,
     pub(crate) counters: Counters,
-    failures: AtomicU32,
+    now_secs: AtomicU32,
+    /// Reads, and writes, that failed since one went well.
+    reading: AtomicU32,
+    writing: AtomicU32,
     down: AtomicBool,
 }
 
@@ -91,6 +96,12 @@ impl Engine {
         let slots = |object_bytes| {
             usize::try_from(geometry.log_bytes() / object_bytes).unwrap_or(usize::MAX)
         };
+        let (index, origin) = Index::open(
+            options.index_path(&superblock.uuid).as_deref(),
+            &superblock.uuid,
+            slots(OBJECT_BYTES_USUAL),
+            slots(OBJECT_BYTES_SMALL),
+        )?;
         Ok(Self {
             log: Mutex::new(Log::new(
                 geometry,
@@ -104,14 +115,17 @@ impl Engine {
             mark,
             secrets: RapidSecrets::seed(superblock.secret),
             superblock: Mutex::new(superblock),
-            index: Index::new(slots(OBJECT_BYTES_USUAL), slots(OBJECT_BYTES_SMALL))?,
+            index,
+            origin,
             segments: Segments::new(geometry.segments),
             work: Condvar::new(),
             progress: Condvar::new(),
             scarce: Condvar::new(),
             reads: Reads::default(),
             counters: Counters::default(),
-            failures: AtomicU32::new(0),
+            now_secs: AtomicU32::new(0),
+            reading: AtomicU32::new(0),
+            writing: AtomicU32::new(0),
             down: AtomicBool::new(false),
         })
     }
@@ -146,6 +160,26 @@ impl Engine {
         Ok(())
     }
 
+    /// The log, once there is room for a chunk to be sealed in; or at its end.
+    pub(crate) fn log_with_room(&self) -> MutexGuard<'_, Log> {
+        let waited = self
+            .progress
+            .wait_while(self.log(), |log| log.is_full() && log.run == Run::On);
+        waited.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The latest time that anybody has told of.
+    pub(crate) fn now_secs(&self) -> u32 {
+        self.now_secs.load(Relaxed)
+    }
+
+    /// Tells the time. Written once a second, not with every hit.
+    pub(crate) fn tell(&self, now_secs: u32) {
+        if self.now_secs.load(Relaxed) < now_secs {
+            self.now_secs.store(now_secs, Relaxed);
+        }
+    }
+
     pub(crate) fn is_down(&self) -> bool {
         self.down.load(Relaxed)
     }
@@ -154,19 +188,34 @@ impl Engine {
         self.down.store(true, Relaxed);
     }
 
-    /// Takes note of how an access to the disk ended.
-    pub(crate) fn note<T>(&self, result: io::Result<T>) -> Option<T> {
+    /// Takes note of how a read ended.
+    pub(crate) fn note_read<T>(&self, result: io::Result<T>) -> Option<T> {
+        if result.is_err() {
+            count(&self.counters.read_errors);
+        }
+        self.note(&self.reading, result)
+    }
+
+    /// Takes note of how a write ended.
+    pub(crate) fn note_write<T>(&self, result: io::Result<T>) -> Option<T> {
+        if result.is_err() {
+            count(&self.counters.write_errors);
+        }
+        self.note(&self.writing, result)
+    }
+
+    fn note<T>(&self, failures: &AtomicU32, result: io::Result<T>) -> Option<T> {
         match result {
             Ok(value) => {
-                if self.failures.load(Relaxed) > 0 {
-                    self.failures.store(0, Relaxed);
+                if failures.load(Relaxed) > 0 {
+                    failures.store(0, Relaxed);
                 }
                 Some(value)
             }
             // A full disk is no failure of it: the volume becomes smaller.
             Err(error) if error.kind() == io::ErrorKind::StorageFull => None,
             Err(_) => {
-                if self.failures.fetch_add(1, Relaxed) + 1 >= FAILURES_MAX {
+                if failures.fetch_add(1, Relaxed) + 1 >= FAILURES_MAX {
                     self.take_down();
                 }
                 None
@@ -197,13 +246,13 @@ impl Engine {
         });
     }
 
-    fn try_store(&self, draft: &Draft<'_>) -> Result<Place, Refused> {
+    pub(crate) fn try_store(&self, draft: &Draft<'_>) -> Result<Place, Refused> {
         if self.is_down() {
             return Err(Refused::OutOfService);
         }
         let mut log = self.log();
         let lsn = log.number();
-        let place = self.append(&mut log, Stream::New, draft, lsn)?;
+        let place = self.append(&mut log, Stream::New, draft, lsn, 0)?;
         self.meet(&mut log, draft.hash(), lsn);
         self.index_only(draft.hash(), place);
         Ok(place)
@@ -216,10 +265,11 @@ impl Engine {
         stream: Stream,
         draft: &Draft<'_>,
         lsn: u64,
+        frequency: u8,
     ) -> Result<Place, Refused> {
         let sealed = log.sealed_count();
         let free = log.free_count();
-        let result = log.append(&self.segments, stream, draft, lsn, 0);
+        let result = log.append(&self.segments, stream, draft, lsn, frequency);
         if log.sealed_count() > sealed {
             self.work.notify_one();
         }
@@ -246,7 +296,14 @@ impl Engine {
                 replaced = self.index.replace(hash, old, place);
             }
         }
-        if !replaced && let Inserted::Dropped(_) = self.index.insert(hash, place) {
+        if !replaced {
+            self.index_new(hash, place);
+        }
+    }
+
+    /// Adds `place`, where nothing is known of this hash.
+    pub(crate) fn index_new(&self, hash: u64, place: Place) {
+        if let Inserted::Dropped(_) = self.index.insert(hash, place) {
             count(&self.counters.index_drops);
         }
     }
@@ -276,10 +333,34 @@ impl Engine {
     /// Writes down that nothing below this number is to be found under a hash; when there is room, if there is none.
     pub(crate) fn bury(&self, log: &mut Log, hash: u64, lsn: u64) {
         let tombstone = Draft::tombstone(hash);
-        let written = self.append(log, Stream::Again, &tombstone, lsn).is_ok();
+        let written = self.append(log, Stream::Again, &tombstone, lsn, 0).is_ok();
         if !written && !log.owe(hash, lsn) {
             count(&self.counters.tombstones_lost);
         }
+    }
+
+    /// Has `waker` woken when there may be room; `false` if there never will be.
+    pub(crate) fn wait_for_room(&self, waker: &Waker) -> bool {
+        let mut log = self.log();
+        let ever = log.run == Run::On && !self.is_down();
+        if ever {
+            log.wait(waker);
+        }
+        ever
+    }
+
+    /// Whether a record of a fragment of so many bytes can be read, in memory or in the file.
+    pub(crate) fn is_there(&self, segment: u32, within: u32, bytes: u32) -> bool {
+        let written = self.segments.written(segment);
+        let end = u64::from(within) + HEAD as u64 + u64::from(bytes);
+        end <= u64::from(written)
+            || self.log().buffered(segment, within, 1).is_some()
+            || end <= u64::from(self.segments.written(segment))
+    }
+
+    /// Somebody has read a large body to its end: its segments may be what the reclaimer waits for.
+    pub(crate) fn unpinned(&self) {
+        self.scarce.notify_one();
     }
 
     /// Writes the tombstones for which there was no room; `false` if there still is none.

@@ -10,6 +10,7 @@ use super::device::Cached;
 use super::engine::Engine;
 use super::format::{Kind, Parsed, Record, Stamps, parse};
 use super::index::Place;
+use super::large::Extents;
 use super::reads::{Job, Promise, Reading};
 use crate::usage::count;
 
@@ -42,6 +43,8 @@ pub struct Stored {
 pub enum StoredBody {
     /// All of it.
     Whole(Bytes),
+    /// Where it lies; too large to be held in memory.
+    Extents(Arc<Extents>),
 }
 
 /// A key to be looked for, in the places that are left.
@@ -79,6 +82,7 @@ enum Look {
 
 impl Engine {
     pub(crate) fn find(self: &Arc<Self>, key: &[u8], now_secs: u32) -> Found {
+        self.tell(now_secs);
         let hash = self.hash(key);
         let mut places = self.index.find(hash);
         while let Some(place) = places.first().copied().filter(|_| !self.is_down()) {
@@ -147,7 +151,7 @@ impl Engine {
         };
         match parse(&bytes) {
             Parsed::Record(record) if record.hash == hash => {
-                stored(&bytes, &record, key).map_or(Look::Other, Look::Here)
+                self.take_up(&bytes, &record, key, place)
             }
             // Another key with the same tag in the index; or a slot that should have been removed with its record.
             Parsed::Record(record) => {
@@ -191,10 +195,7 @@ impl Engine {
             Patience::None => self.device.read_cached(at, bytes as usize),
             Patience::Some => self.device.read(at, bytes as usize).map(Cached::Bytes),
         };
-        if read.is_err() {
-            count(&self.counters.read_errors);
-        }
-        match self.note(read) {
+        match self.note_read(read) {
             None => Fetched::Failed,
             Some(Cached::Waits) => Fetched::Waits,
             Some(Cached::Bytes(bytes)) => {
@@ -205,16 +206,36 @@ impl Engine {
     }
 }
 
-/// What a record holds, if it is one of this key that holds something.
-fn stored(bytes: &Bytes, record: &Record<'_>, key: &[u8]) -> Option<Stored> {
-    let body = match record.kind {
-        Kind::Whole => StoredBody::Whole(bytes.slice_ref(record.body)),
-        Kind::Extents | Kind::Fragment | Kind::Tombstone => return None,
-    };
-    (record.key == key).then(|| Stored {
-        key: bytes.slice_ref(record.key),
-        meta: bytes.slice_ref(record.meta),
-        body,
-        stamps: record.stamps,
-    })
+impl Engine {
+    /// What a record holds, if it is one of this key.
+    fn take_up(
+        self: &Arc<Self>,
+        bytes: &Bytes,
+        record: &Record<'_>,
+        key: &[u8],
+        place: Place,
+    ) -> Look {
+        if record.key != key {
+            return Look::Other;
+        }
+        let body = match record.kind {
+            Kind::Whole => Some(StoredBody::Whole(bytes.slice_ref(record.body))),
+            Kind::Extents => {
+                let opened = Extents::open(self, record.hash, place, record.body);
+                opened.map(StoredBody::Extents)
+            }
+            Kind::Fragment | Kind::Tombstone => None,
+        };
+        let Some(body) = body else {
+            // Fragments of it have made room for others.
+            self.index.remove(record.hash, place);
+            return Look::Other;
+        };
+        Look::Here(Stored {
+            key: bytes.slice_ref(record.key),
+            meta: bytes.slice_ref(record.meta),
+            body,
+            stamps: record.stamps,
+        })
+    }
 }

@@ -86,11 +86,6 @@ impl Geometry {
         u64::from(self.segments) << self.segment_log2
     }
 
-    /// Where the volume ends.
-    pub(crate) fn end(&self) -> u64 {
-        LOG_AT + self.log_bytes()
-    }
-
     /// Bytes of the largest record, its head included. Two of them fit into a chunk.
     pub(crate) fn record_bytes_max(&self) -> usize {
         (self.chunk() / 2 - BLOCK) as usize
@@ -146,8 +141,9 @@ mod tests {
             assert_eq!(geometry.segment(), segment, "{bytes}");
             assert_eq!(geometry.chunk(), chunk, "{bytes}");
             assert_eq!(geometry.granule(), granule, "{bytes}");
-            assert!(geometry.end() <= bytes);
-            assert!(geometry.end() + u64::from(segment) > bytes);
+            let end = LOG_AT + geometry.log_bytes();
+            assert!(end <= bytes);
+            assert!(end + u64::from(segment) > bytes);
         };
         check(1 << 20, 64 << 10, 64 << 10, 64);
         check(100 << 20, 1 << 20, 1 << 20, 64);

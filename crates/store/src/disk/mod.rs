@@ -12,7 +12,8 @@
 //! | `segments` | which segments are in use, how far they are written, who reads them |
 //! | `index/` | where a record lies, by the hash of its key |
 //! | `find`, `reads` | reading, at once where the kernel has it in memory, else by threads that wait |
-//! | `writer`, `reclaim`, `recover` | the other threads |
+//! | `large/` | bodies in fragments |
+//! | `writer`, `reclaim` with `reinsert`, `recover` | the other threads |
 //! | `engine`, `device` | what all threads share; the file |
 
 mod device;
@@ -27,20 +28,25 @@ mod options;
 mod reads;
 mod reclaim;
 mod recover;
+mod reinsert;
 mod segments;
 mod usage;
 mod volume;
 mod writer;
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "sizes in tests are small")]
 mod tests;
 
 pub use engine::Refused;
 pub use find::{Found, Stored, StoredBody};
 pub use format::Stamps;
+pub use index::Origin;
 #[doc(hidden)]
-pub use index::{Index as VolumeIndex, Inserted, Place, Places, SizeCode, Uses};
-pub use large::{Extents, Writing};
+pub use index::{
+    ImageReader, ImageWriter, Index as VolumeIndex, Inserted, Place, Places, SizeCode, Title, Uses,
+};
+pub use large::{ExtentReader, Extents, Writing};
 pub use options::VolumeOptions;
 pub use reads::Reading;
 pub use usage::{VolumeState, VolumeUsage};

@@ -56,4 +56,10 @@ impl VolumeOptions {
             self.path.clone()
         }
     }
+
+    /// Where the index of a volume outlives the process.
+    pub(crate) fn index_path(&self, uuid: &[u8; 16]) -> Option<PathBuf> {
+        let name = format!("squall-{:032x}", u128::from_be_bytes(*uuid));
+        Some(self.shared_memory.as_ref()?.join(name))
+    }
 }

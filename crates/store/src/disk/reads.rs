@@ -2,12 +2,16 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use bytes::Bytes;
+
 use super::engine::Engine;
-use super::find::Search;
+use super::find::{Search, Stored};
+use super::large::Extents;
 use crate::usage::count;
 
 /// Reads that wait for a thread; further ones find nothing.
@@ -54,7 +58,8 @@ impl<T> Promise<T> {
 /// What a thread is to read.
 #[derive(Debug)]
 pub(crate) enum Job {
-    Search(Search, Arc<Promise<Option<super::Stored>>>),
+    Search(Search, Arc<Promise<Option<Stored>>>),
+    Fragment(Arc<Extents>, usize, Arc<Promise<io::Result<Bytes>>>),
 }
 
 impl Job {
@@ -62,18 +67,21 @@ impl Job {
     fn is_abandoned(&self) -> bool {
         match self {
             Self::Search(_, promise) => Arc::strong_count(promise) == 1,
+            Self::Fragment(_, _, promise) => Arc::strong_count(promise) == 1,
         }
     }
 
     fn refuse(self) {
         match self {
             Self::Search(_, promise) => promise.keep(None),
+            Self::Fragment(_, _, promise) => promise.keep(Err(io::ErrorKind::ResourceBusy.into())),
         }
     }
 
     fn run(self, engine: &Arc<Engine>) {
         match self {
             Self::Search(search, promise) => promise.keep(engine.search(search)),
+            Self::Fragment(extents, ordinal, promise) => promise.keep(extents.read(ordinal)),
         }
     }
 }
@@ -160,10 +168,10 @@ pub(crate) fn run(engine: &Arc<Engine>) {
 /// A stored response that is being read from the disk; nothing, if it turns out not to be there. Dropping it stops the
 /// read, if it hasn't begun.
 #[derive(Debug)]
-pub struct Reading(pub(crate) Arc<Promise<Option<super::Stored>>>);
+pub struct Reading(pub(crate) Arc<Promise<Option<Stored>>>);
 
 impl Future for Reading {
-    type Output = Option<super::Stored>;
+    type Output = Option<Stored>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.0.poll(cx).map(Option::flatten)

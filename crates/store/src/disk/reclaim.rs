@@ -10,9 +10,9 @@ use std::time::Duration;
 use super::engine::Engine;
 use super::format::Kind;
 use super::geometry::Geometry;
-use super::index::{Place, SizeCode};
 use super::log::Run;
 use super::recover::{self, each_chunk};
+use super::reinsert::{Credit, Lying, keep};
 use crate::usage::count;
 
 /// How long to wait for readers, when all that could be taken is being read.
@@ -36,6 +36,7 @@ fn batch(geometry: &Geometry) -> usize {
 pub(crate) fn run(engine: &Engine) {
     recover::run(engine);
     let free_min = free_min(&engine.geometry);
+    let mut credit = Credit::new(engine);
     loop {
         let mut log = engine.log();
         while log.run == Run::On && log.free_count() >= free_min {
@@ -49,21 +50,21 @@ pub(crate) fn run(engine: &Engine) {
         if !on || engine.is_down() {
             return;
         }
-        if !reclaim(engine) {
+        if !reclaim(engine, &mut credit) {
             std::thread::sleep(PAUSE);
         }
     }
 }
 
 /// Makes some segments free.
-fn reclaim(engine: &Engine) -> bool {
+fn reclaim(engine: &Engine, credit: &mut Credit) -> bool {
     let mut taken = 0;
     let mut log = engine.log();
     log.close_oldest();
     let oldest: Vec<(u64, u32)> = log.used().take(4 * batch(&engine.geometry)).collect();
     drop(log);
     for (born, number) in oldest {
-        if taken < batch(&engine.geometry) && take(engine, born, number) {
+        if taken < batch(&engine.geometry) && take(engine, credit, born, number) {
             taken += 1;
         }
     }
@@ -71,35 +72,35 @@ fn reclaim(engine: &Engine) -> bool {
     taken > 0 && engine.write_out(FLUSH_MAX) && commit(engine, 0)
 }
 
-/// Takes a segment out of use, with all that lies in it.
-fn take(engine: &Engine, born: u64, number: u32) -> bool {
-    if !engine.log().is_settled(number) || !engine.segments.pin(number, born) {
+/// Takes a segment out of use, with all that lies in it and isn't kept.
+fn take(engine: &Engine, credit: &mut Credit, born: u64, number: u32) -> bool {
+    if !engine.log().is_settled(number) || engine.segments.is_pinned(number) {
         return false;
     }
-    let mut dead = Vec::new();
+    let mut lying = Vec::new();
     each_chunk(engine, number, |head, entries| {
-        dead.extend(entries.into_iter().map(|entry| (head.at + entry.at, entry)));
+        lying.extend(entries.into_iter().map(|entry| Lying {
+            within: head.at + entry.at,
+            entry,
+        }));
     });
-    engine.segments.unpin(number);
+    keep(engine, credit, number, &lying);
     if !engine.segments.take(number) {
         return false;
     }
-    let mut log = engine.log();
-    for (within, entry) in dead {
-        let place = Place {
-            granule: engine.geometry.granule_at(number, within),
-            size: SizeCode::of_bytes(entry.bytes),
-        };
+    for lying in lying {
+        let entry = &lying.entry;
         if entry.kind == Kind::Tombstone {
+            let mut log = engine.log();
             // Needed as long as recovery may find something older.
             if log.has_older(entry.lsn, born) {
                 engine.bury(&mut log, entry.hash, entry.lsn);
             }
-        } else if engine.index.remove(entry.hash, place) {
+        } else if engine.index.remove(entry.hash, lying.place(engine, number)) {
             count(&engine.counters.evictions);
         }
     }
-    log.take(born);
+    engine.log().take(born);
     true
 }
 
@@ -125,7 +126,7 @@ fn commit(engine: &Engine, void_below: u64) -> bool {
     let written = engine.write_superblock(|superblock| {
         superblock.watermark = superblock.watermark.max(below);
     });
-    if engine.note(written).is_none() {
+    if engine.note_write(written).is_none() {
         return false;
     }
     engine.log().release(&taken);

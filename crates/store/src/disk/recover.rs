@@ -8,30 +8,62 @@ use std::collections::{BTreeMap, VecDeque};
 use super::engine::Engine;
 use super::format::{ChunkHead, Entry, Kind, entries};
 use super::geometry::BLOCK;
-use super::index::{Place, SizeCode};
-use super::log::{Log, Phase, Run};
+use super::index::{Origin, Place, SizeCode, Uses};
+use super::log::{Log, Numbers, Phase, Run};
 use crate::usage::count;
 
 /// Learns what is stored. Ends early when the volume is closed.
 pub(crate) fn run(engine: &Engine) {
+    let attached = engine.is_attached();
     let Some(used) = segments(engine) else {
         return;
     };
+    if attached {
+        serve(engine);
+        return;
+    }
     for number in used.into_iter().rev() {
         if engine.log().run != Run::On {
             return;
         }
-        each_chunk(engine, number, |head, entries| {
+        let end = each_chunk(engine, number, |head, entries| {
             let mut log = engine.log();
             for entry in entries {
                 learn(engine, &mut log, number, head, entry);
             }
         });
+        let log = engine.log();
+        if !log.is_void(engine.segments.born(number)) {
+            engine.segments.set_written(number, end);
+        }
+        drop(log);
         count(&engine.counters.segments_recovered);
     }
+    serve(engine);
+}
+
+/// All there is can be found now. The next process may take the index over as it is, whenever this one ends.
+fn serve(engine: &Engine) {
     let mut log = engine.log();
     log.phase = Phase::Serving;
-    log.seen = std::collections::HashMap::new();
+    log.seen = Numbers::new();
+    engine.index.set_lsn(engine.superblock().epoch);
+}
+
+impl Engine {
+    /// Whether all that is stored is in the index already, as the process before this one left it in shared memory. It is
+    /// marked with how often the volume had been opened then: had another process opened it since without using that
+    /// memory, it would lack what that one stored and removed.
+    fn is_attached(&self) -> bool {
+        let attached = matches!(self.origin, Origin::Attached);
+        let complete = attached && self.index.lsn() + 1 == self.superblock().epoch;
+        if attached && !complete {
+            self.index.remove_all_in(0..u32::MAX);
+        }
+        // Not before it is said again is it whole.
+        self.index.set_lsn(0);
+        complete
+    }
 }
 
 /// Finds out which segments are in use; returns them, the oldest first.
@@ -84,9 +116,9 @@ pub(crate) fn each_chunk(
     engine: &Engine,
     number: u32,
     mut act: impl FnMut(&ChunkHead, Vec<Entry>),
-) {
+) -> u32 {
     let born = engine.segments.born(number);
-    let mut at = 0;
+    let (mut at, mut end) = (0, 0);
     let mut next = block(engine, number, 0);
     while at < engine.geometry.segment() {
         let head = next
@@ -101,20 +133,22 @@ pub(crate) fn each_chunk(
         let table_at = engine.geometry.offset(number, at + head.table_at);
         let rest = (head.bytes - head.table_at) as usize;
         let read = engine.device.read(table_at, rest + BLOCK as usize);
-        let read = engine.note(read).unwrap_or_default();
+        let read = engine.note_read(read).unwrap_or_default();
         let table = read.get(..head.table_bytes());
         if let Some(entries) = table.and_then(|table| entries(table, &head)) {
             act(&head, entries);
         }
         at += head.bytes;
+        end = at;
         next = read.get(rest..).map(<[u8]>::to_vec);
     }
+    end
 }
 
 fn block(engine: &Engine, number: u32, at: u32) -> Option<Vec<u8>> {
     let at = engine.geometry.offset(number, at);
     let read = engine.device.read(at, BLOCK as usize);
-    engine.note(read).filter(|block| !block.is_empty())
+    engine.note_read(read).filter(|block| !block.is_empty())
 }
 
 fn decode(engine: &Engine, number: u32, at: u32, block: &[u8]) -> Option<ChunkHead> {
@@ -127,11 +161,11 @@ fn learn(engine: &Engine, log: &mut Log, number: u32, head: &ChunkHead, entry: E
     if entry.kind == Kind::Fragment || log.is_void(head.born) {
         return;
     }
-    let newest = log.seen.entry(entry.hash).or_default();
-    if *newest >= entry.lsn {
+    let newest = log.seen.insert(entry.hash, entry.lsn).unwrap_or(0);
+    if newest >= entry.lsn {
+        log.seen.insert(entry.hash, newest);
         return;
     }
-    *newest = entry.lsn;
     if entry.kind == Kind::Tombstone {
         for place in engine.index.find(entry.hash) {
             engine.index.remove(entry.hash, place);
@@ -142,5 +176,13 @@ fn learn(engine: &Engine, log: &mut Log, number: u32, head: &ChunkHead, entry: E
         granule: engine.geometry.granule_at(number, head.at + entry.at),
         size: SizeCode::of_bytes(entry.bytes),
     };
-    engine.index_only(entry.hash, place);
+    if newest == 0 {
+        engine.index_new(entry.hash, place);
+    } else {
+        engine.index_only(entry.hash, place);
+    }
+    if entry.frequency > 0 {
+        let uses = Uses::new(u32::from(entry.frequency), 0);
+        engine.index.set_uses(entry.hash, place, uses);
+    }
 }

@@ -78,6 +78,11 @@ impl Segments {
         }
     }
 
+    pub(crate) fn is_pinned(&self, number: u32) -> bool {
+        self.of(number)
+            .is_some_and(|segment| segment.pins.load(Ordering::SeqCst) > 0)
+    }
+
     /// Takes a segment out of use; `false` if somebody reads it, who then goes on undisturbed.
     pub(crate) fn take(&self, number: u32) -> bool {
         let Some(segment) = self.of(number) else {

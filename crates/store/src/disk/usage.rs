@@ -47,6 +47,8 @@ pub struct VolumeUsage {
     pub misses: u64,
     /// Responses stored.
     pub puts: u64,
+    /// Large responses that were broken off.
+    pub broken_off: u64,
     /// Keys removed.
     pub removes: u64,
     /// Removed keys that a crash may bring back, as too many waited to be written down.
@@ -89,6 +91,7 @@ pub(crate) struct Counters {
     pub(crate) hits_at_once: AtomicU64,
     pub(crate) misses: AtomicU64,
     pub(crate) puts: AtomicU64,
+    pub(crate) broken_off: AtomicU64,
     pub(crate) removes: AtomicU64,
     pub(crate) tombstones_lost: AtomicU64,
     pub(crate) reinserts: AtomicU64,

@@ -14,7 +14,8 @@ use super::engine::{Engine, Refused};
 use super::find::{Found, Stored, StoredBody};
 use super::format::{Draft, Kind, Stamps, Superblock};
 use super::geometry::Geometry;
-use super::large::Writing;
+use super::index::Origin;
+use super::large::{Extents, Writing};
 use super::log::{Phase, Run};
 use super::options::VolumeOptions;
 use super::usage::{VolumeState, VolumeUsage};
@@ -43,6 +44,12 @@ impl Volume {
             std::fs::create_dir_all(&options.path)?;
         }
         let device = Device::open(&options.log_path(), true)?;
+        if let Some(old) = Superblock::read(&device)?
+            && let Some(index) = options.index_path(&old.uuid)
+        {
+            // It may never have been there.
+            drop(std::fs::remove_file(index));
+        }
         device.empty()?;
         let mut random = [0; 24];
         random_bytes(&mut random)?;
@@ -104,12 +111,23 @@ impl Volume {
         let body: SmallVec<[&[u8]; 4]> = body.iter().map(AsRef::as_ref).collect();
         let hash = self.engine.hash(key);
         let draft = Draft::new(Kind::Whole, hash, key, meta, body, stamps);
-        let fits = draft.bytes() <= self.engine.geometry.record_bytes_max();
-        if !fits {
-            self.engine.count_refused(Refused::Size);
-            return Err(Refused::Size);
+        self.put_record(&draft)
+    }
+
+    fn put_record(&self, draft: &Draft<'_>) -> Result<(), Refused> {
+        if draft.bytes() <= self.engine.geometry.record_bytes_max() {
+            return self.engine.store(draft).map(|_| ());
         }
-        self.engine.store(&draft).map(|_| ())
+        self.engine.count_refused(Refused::Size);
+        Err(Refused::Size)
+    }
+
+    /// Begins to store a response that is too large for [`Volume::put`], or whose length isn't known yet.
+    ///
+    /// # Errors
+    /// If its length is one that isn't stored, or the disk failed.
+    pub fn begin(&self, key: &[u8], length: Option<u64>) -> Result<Writing, Refused> {
+        self.engine.begin(key, length)
     }
 
     /// Whether a body of so many bytes is one that the volume is for. Whoever stores asks before.
@@ -142,15 +160,7 @@ impl Volume {
         &self.engine.options.path
     }
 
-    /// The right to write a large body.
-    ///
-    /// # Errors
-    /// See [`Refused`].
-    pub fn begin(self: &Arc<Self>, _key: &[u8], _length: Option<u64>) -> Result<Writing, Refused> {
-        Err(Refused::Size)
-    }
-
-    /// Bytes of key, meta and body that [`Volume::put`] takes; for more there is `begin`.
+    /// Bytes of key, meta and body that [`Volume::put`] takes; for more there is [`Volume::begin`].
     #[must_use]
     pub fn whole_bytes_max(&self) -> usize {
         self.engine.geometry.record_bytes_max() - super::format::HEAD
@@ -175,9 +185,26 @@ impl Volume {
     /// # Errors
     /// See [`Refused`]. What was stored before stays then.
     pub fn update(&self, stored: &Stored, meta: &[u8], stamps: Stamps) -> Result<(), Refused> {
-        match &stored.body {
-            StoredBody::Whole(body) => self.put(&stored.key, meta, &[body], stamps),
-        }
+        let extents = match &stored.body {
+            StoredBody::Whole(body) => return self.put(&stored.key, meta, &[body], stamps),
+            StoredBody::Extents(extents) => extents.list().encode(),
+        };
+        let hash = self.engine.hash(&stored.key);
+        let body = SmallVec::from_slice(&[extents.as_slice()]);
+        self.put_record(&Draft::new(
+            Kind::Extents,
+            hash,
+            &stored.key,
+            meta,
+            body,
+            stamps,
+        ))
+    }
+
+    /// Whether it is a body of this volume.
+    #[must_use]
+    pub fn holds(&self, extents: &Extents) -> bool {
+        extents.is_in(&self.engine)
     }
 
     /// Removes what is stored under `key`, for good: not even a crash brings it back, once the next chunk is written, which
@@ -222,7 +249,11 @@ impl Volume {
     /// Ends the threads, whatever is left to be written.
     fn stop(&self) {
         self.engine.take_down();
-        self.engine.log().run = Run::Stop;
+        let mut log = self.engine.log();
+        log.run = Run::Stop;
+        // Who waits for room is told that there will be none.
+        log.wake();
+        drop(log);
         self.engine.work.notify_all();
         self.engine.scarce.notify_all();
         self.engine.reads.close();
@@ -231,6 +262,12 @@ impl Volume {
             // A thread that panicked is a bug that its message has told of.
             drop(thread.join());
         }
+    }
+
+    /// Where the memory of the index comes from: for the log, if it isn't as it should be.
+    #[must_use]
+    pub fn index_origin(&self) -> &Origin {
+        &self.engine.origin
     }
 
     /// What the volume holds and has done.
@@ -245,7 +282,7 @@ impl Volume {
             Phase::Serving => VolumeState::Serving,
         };
         let segments = engine.geometry.segments;
-        let used = segments - segments_free.min(segments);
+        let used = segments.saturating_sub(segments_free + log.retired_count());
         let usage = VolumeUsage {
             state,
             bytes_max: engine.geometry.log_bytes(),
@@ -267,6 +304,7 @@ impl Volume {
             hits_at_once: counters.hits_at_once.load(Relaxed),
             misses: counters.misses.load(Relaxed),
             puts: counters.puts.load(Relaxed),
+            broken_off: counters.broken_off.load(Relaxed),
             removes: counters.removes.load(Relaxed),
             tombstones_lost: counters.tombstones_lost.load(Relaxed),
             reinserts: counters.reinserts.load(Relaxed),
@@ -300,6 +338,8 @@ impl Drop for Volume {
     /// As a crash would: what wasn't written is lost.
     fn drop(&mut self) {
         self.stop();
+        // If it can't be unlocked, the last reader of a large body does so by closing it.
+        drop(self.engine.device.unlock());
     }
 }
 

@@ -66,11 +66,10 @@ fn write(engine: &Engine, chunk: &Sealed) {
             engine.segments.set_written(chunk.segment, chunk.end());
         }
         Err(error) => {
-            count(&engine.counters.write_errors);
             give_up(engine, chunk, error.kind() == io::ErrorKind::StorageFull);
         }
     }
-    engine.note(written);
+    engine.note_write(written);
 }
 
 /// Loses a chunk that the disk would not take, and uses its segment no more. If the disk is full, the volume becomes as

@@ -63,7 +63,7 @@ impl<M: Weigh> Store<M> {
         }
         let object = match &stored.body {
             StoredBody::Whole(_) if self.keeps_loaded() => self.link_loaded(key, object, matches),
-            StoredBody::Whole(_) => object,
+            StoredBody::Whole(_) | StoredBody::Extents(_) => object,
         };
         // What was removed while it was read is not to come back; and bans since it was stored are for it too.
         if !volumes.may_have(&place) {
@@ -85,6 +85,9 @@ impl<M: Weigh> Store<M> {
             StoredBody::Whole(body) => {
                 Object::loaded(key, meta, body, judged, self.shared_counters())
             }
+            StoredBody::Extents(extents) => {
+                Object::on_disk(key, meta, extents, judged, self.shared_counters())
+            }
         })
     }
 
@@ -103,8 +106,8 @@ impl<M: Weigh> Store<M> {
                 slices
             }
             Body::Disk(extents) => {
-                if let Some((_, meta)) = self.written(object, &volumes) {
-                    extents.renew(&meta, Volumes::stamps(object));
+                if let Some((place, meta)) = self.written(object, &volumes) {
+                    volumes.renew(&place, &extents, &meta, Volumes::stamps(object));
                 }
                 return;
             }

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 
@@ -100,6 +100,21 @@ impl Tee {
 
     /// Ready when more may be received.
     pub(crate) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match self.poll_written(cx) {
+            Poll::Pending if self.waiting_bytes() > WAITING_BYTES_MAX => Poll::Pending,
+            Poll::Pending | Poll::Ready(()) => Poll::Ready(()),
+        }
+    }
+
+    fn waiting_bytes(&self) -> u64 {
+        match self {
+            Self::Nothing | Self::Held { .. } => 0,
+            Self::Written { bytes, .. } => *bytes,
+        }
+    }
+
+    /// Ready when nothing waits to be written.
+    fn poll_written(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Self::Written {
             writing,
             waiting,
@@ -122,36 +137,45 @@ impl Tee {
                     *self = Self::Nothing;
                     return Poll::Ready(());
                 }
-                Poll::Pending if *bytes > WAITING_BYTES_MAX => return Poll::Pending,
-                Poll::Pending => return Poll::Ready(()),
+                Poll::Pending => return Poll::Pending,
             }
         }
         Poll::Ready(())
     }
 
-    /// The body is complete.
-    pub(crate) fn finish<M: Weigh>(self, store: &Store<M>, object: &Object<M>) {
+    /// The body is complete: ready when all of it is with the volume.
+    pub(crate) fn poll_finish<M: Weigh>(
+        &mut self,
+        store: &Store<M>,
+        object: &Object<M>,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        ready!(self.poll_written(cx));
         match self {
             // What is there is out of date.
             Self::Nothing => store.remove_from_disk(object),
             Self::Held {
                 volumes, pieces, ..
-            } => match store.written(object, &volumes) {
-                Some((place, meta)) => volumes.put(&place, &meta, &pieces, Volumes::stamps(object)),
+            } => match store.written(object, volumes) {
+                Some((place, meta)) => {
+                    volumes.put(&place, &meta, pieces, Volumes::stamps(object));
+                }
                 None => store.remove_from_disk(object),
             },
             Self::Written {
-                volumes,
-                writing,
-                waiting,
-                ..
+                volumes, writing, ..
             } => {
-                if let Some((_, meta)) = store.written(object, &volumes) {
-                    let rest: Vec<Bytes> = waiting.into();
-                    // Refused: it isn't on disk, and that is counted there.
-                    let _refused = writing.finish(&rest, &meta, Volumes::stamps(object));
+                let meta = store.written(object, volumes).map(|(_, meta)| meta);
+                let stamps = Volumes::stamps(object);
+                let finished = meta.map(|meta| writing.poll_finish(&meta, stamps, cx));
+                match finished {
+                    Some(Poll::Pending) => return Poll::Pending,
+                    Some(Poll::Ready(Ok(()))) => {}
+                    Some(Poll::Ready(Err(_))) | None => store.remove_from_disk(object),
                 }
             }
         }
+        *self = Self::Nothing;
+        Poll::Ready(())
     }
 }

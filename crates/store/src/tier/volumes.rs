@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::history::History;
 use super::record::{Fork, Record, grave};
-use crate::disk::{Found, Stamps, Stored, Volume, Writing};
+use crate::disk::{Extents, Found, Stamps, Stored, StoredBody, Volume, Writing};
 use crate::invalidate::Tag;
 use crate::moment::Moment;
 use crate::object::{Object, Weigh};
@@ -142,6 +142,22 @@ impl Volumes {
         self.remove_from_all_but(chosen, key);
         let Some(volume) = chosen else { return };
         if volume.put(key, meta, body, stamps).is_err() {
+            volume.remove(key); // what it has is out of date
+        }
+    }
+
+    /// Gives a large body that is on disk already other metadata.
+    pub(super) fn renew(&self, key: &[u8], body: &Arc<Extents>, meta: &[u8], stamps: Stamps) {
+        let volume = self.all.iter().find(|volume| volume.holds(body));
+        self.remove_from_all_but(volume, key);
+        let Some(volume) = volume else { return };
+        let stored = Stored {
+            key: Bytes::copy_from_slice(key),
+            meta: Bytes::new(),
+            body: StoredBody::Extents(Arc::clone(body)),
+            stamps,
+        };
+        if volume.update(&stored, meta, stamps).is_err() {
             volume.remove(key); // what it has is out of date
         }
     }

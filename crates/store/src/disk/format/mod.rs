@@ -9,10 +9,12 @@
 //! ```
 
 mod chunk;
+mod extents;
 mod record;
 mod superblock;
 
 pub(crate) use chunk::{ChunkHead, Entry, entries, write_table};
+pub(crate) use extents::{EXTENT, Extent, ExtentList};
 pub use record::Stamps;
 pub(crate) use record::{Draft, Kind, Parsed, Record, parse};
 pub(crate) use superblock::Superblock;

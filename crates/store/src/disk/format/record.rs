@@ -182,12 +182,6 @@ pub(crate) struct Record<'a> {
     pub(crate) body: &'a [u8],
 }
 
-impl Record<'_> {
-    pub(crate) fn bytes(&self) -> usize {
-        HEAD + self.key.len() + self.meta.len() + self.body.len()
-    }
-}
-
 /// What bytes of the disk turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Parsed<'a> {

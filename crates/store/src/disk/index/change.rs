@@ -31,6 +31,10 @@ impl Index {
     /// Puts a place beside those that its key has already.
     pub fn insert(&self, hash: u64, place: Place) -> Inserted {
         let known = self.form.known(hash);
+        if self.is_crowded() {
+            // Without the lock, as it may take milliseconds. Without it the index stays as large as it is.
+            let _room = self.table.reserve(self.table.shape().step + 1);
+        }
         let _writing = lock(&self.writer);
         self.grow();
         self.put(known, place, Uses::default())
@@ -75,6 +79,43 @@ impl Index {
         removed
     }
 
+    /// Makes it large enough for so many objects at once, as far as it may grow.
+    pub fn reserve(&self, objects: usize) {
+        let fits = |step: &u32| self.slots_at(*step) / 100 * LOAD_MAX_PERCENT >= objects;
+        let last = self.table.last_step();
+        self.grow_to((0..last).find(fits).unwrap_or(last));
+    }
+
+    pub(super) fn grow_to(&self, step: u32) {
+        if self.table.reserve(step).is_err() {
+            return;
+        }
+        while self.table.shape().step < step {
+            let _writing = lock(&self.writer);
+            if self.is_empty() {
+                self.table.set_shape(Shape::at(self.form, step));
+            } else {
+                self.move_buckets(self.table.shape());
+            }
+        }
+    }
+
+    /// Puts back what was at that spot in an index of that shape. Under the lock, like all below.
+    pub(super) fn restore(&self, spot: Spot, shape: Shape, place: Place, uses: Uses) {
+        self.grow();
+        let now = self.table.shape();
+        let spots = self.form.spots_of(spot, shape, now);
+        let word = Word::new(spots[0].tag, place);
+        let mut line = self.table.line(spots[0].line).iter();
+        // What moved while the image was taken is in it twice.
+        if line.any(|slot| slot.load(Relaxed) == word.bits()) {
+            return;
+        }
+        if self.copy(usize::MAX, spots, place, uses, now) {
+            self.table.len().fetch_add(1, Relaxed);
+        }
+    }
+
     fn sweep(&self, line: usize, granules: &Range<u32>) -> usize {
         let mut removed = 0;
         for slot in self.table.line(line) {
@@ -88,7 +129,6 @@ impl Index {
         removed
     }
 
-    /// Under the lock, like all below.
     fn put(&self, known: Known, place: Place, uses: Uses) -> Inserted {
         let shape = self.table.shape();
         let spots = self.form.spots(known, shape);
@@ -157,6 +197,7 @@ impl Index {
                 if let Some((to, tag)) = free {
                     let place = self.word(slot).place();
                     self.fill(to, Word::new(tag, place), self.uses_at(slot));
+                    self.passage.note_move(line, to.line);
                     self.table.moves().fetch_add(1, Release);
                     return Some((slot, spot.tag));
                 }
@@ -181,13 +222,14 @@ impl Index {
     fn grow(&self) {
         let shape = self.table.shape();
         let buckets = self.form.buckets(shape.step);
-        if shape.frontier == buckets {
-            let slots = buckets as usize * WAYS;
-            let room = self.len() <= slots / 100 * LOAD_MAX_PERCENT;
-            if room || !self.table.has_room_for(shape.step + 1) {
-                return;
-            }
+        let begins = self.is_crowded() && self.table.has(shape.step + 1);
+        if shape.frontier == buckets && !begins {
+            return;
         }
+        self.move_buckets(shape);
+    }
+
+    fn move_buckets(&self, shape: Shape) {
         let last = shape.frontier.saturating_sub(MOVES_PER_INSERTION);
         for bucket in (last..shape.frontier).rev() {
             self.move_bucket(bucket, shape.step);
@@ -211,7 +253,9 @@ impl Index {
             if !word.is_empty() {
                 let tag = word.tag();
                 let spots = self.form.spots_of(Spot { line, tag }, before, after);
-                self.copy(spots, word.place(), self.uses_at(slot), after);
+                if !self.copy(line, spots, word.place(), self.uses_at(slot), after) {
+                    self.table.len().fetch_sub(1, Relaxed);
+                }
             }
         }
         if bucket == 0 {
@@ -227,20 +271,25 @@ impl Index {
         }
     }
 
-    /// A second copy of what is about to leave its slot. It keeps its choice if it can: that line lies near those of its
-    /// neighbours, the other one would have to be fetched.
-    fn copy(&self, spots: [Spot; 2], place: Place, uses: Uses, shape: Shape) {
+    /// Writes to a new slot what is about to leave its old one; false if there is none for it.
+    ///
+    /// It keeps its choice, the first of `spots`, if it can: that line lies near those of its neighbours, the other one
+    /// would have to be fetched.
+    fn copy(&self, from: usize, spots: [Spot; 2], place: Place, uses: Uses, shape: Shape) -> bool {
         let [same, other] = spots;
         let free = (self.free_in(same).1)
             .or_else(|| self.free_in(other).1)
             .or_else(|| self.make_room(spots, shape));
         match free {
-            Some((slot, tag)) => self.fill(slot, Word::new(tag, place), uses),
+            Some((slot, tag)) => {
+                self.fill(slot, Word::new(tag, place), uses);
+                self.passage.note_move(from, slot.line);
+            }
             None => {
                 self.table.dropped().fetch_add(1, Relaxed);
-                self.table.len().fetch_sub(1, Relaxed);
             }
         }
+        free.is_some()
     }
 
     fn word(&self, slot: Slot) -> Word {

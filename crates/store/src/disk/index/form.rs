@@ -61,6 +61,10 @@ impl Form {
         }
     }
 
+    pub(super) fn eighth(self) -> u32 {
+        self.eighth
+    }
+
     pub(super) fn buckets(self, step: u32) -> u32 {
         let eighths = STEPS_PER_DOUBLING + step % STEPS_PER_DOUBLING;
         (self.eighth * eighths) << (step / STEPS_PER_DOUBLING)
@@ -100,17 +104,23 @@ impl Form {
     }
 
     /// What is known of the hash of a slot in that line.
-    fn known_at(self, spot: Spot, shape: Shape) -> Known {
+    pub(super) fn known_at(self, spot: Spot, shape: Shape) -> Known {
         let moved = spot.line >= shape.frontier as usize + shape.step as usize;
         let step = shape.step + u32::from(moved);
         let bucket = spot.line.saturating_sub(step as usize) as u64;
-        // The smallest x from which on bucket and tag are at least these.
-        let rest = u64::from(spot.tag & !CHOICE);
-        let least = u128::from(bucket << REST_BITS | rest) << (64 - REST_BITS);
-        let unit = u128::from(self.buckets(step)) << self.unknown_bits();
-        let x = least.div_ceil(unit) << self.unknown_bits();
+        // The smallest x from which on bucket and tag are at least these, in units of the lowest known bit.
+        let least = bucket << REST_BITS | u64::from(spot.tag & !CHOICE);
+        let shift = self.known_bits - REST_BITS;
+        let buckets = self.buckets(step);
+        let units = if least.leading_zeros() >= shift {
+            (least << shift).div_ceil(u64::from(buckets))
+        } else {
+            // As rarely as there are billions of slots, for division of so many bits is slow.
+            let units = (u128::from(least) << shift).div_ceil(u128::from(buckets));
+            u64::try_from(units).unwrap_or(0)
+        };
         // Of a slot that is one of these it fits; of anything else nothing is promised.
-        let x = u64::try_from(x).unwrap_or(0);
+        let x = units << self.unknown_bits();
         if spot.tag & CHOICE == 0 {
             Known([x, self.scrambled(x)])
         } else {
@@ -172,6 +182,20 @@ impl Spot {
 }
 
 impl Shape {
+    /// Grown to that step, and no further.
+    pub(super) fn at(form: Form, step: u32) -> Self {
+        let frontier = form.buckets(step);
+        Self { step, frontier }
+    }
+
+    /// Whether an index of that form and that last step can have it.
+    pub(super) fn is_sound(self, form: Form, last_step: u32) -> bool {
+        let Self { step, frontier } = self;
+        step <= last_step
+            && frontier <= form.buckets(step)
+            && (step < last_step || frontier == form.buckets(step))
+    }
+
     pub(super) fn of_bits(bits: u64) -> Self {
         Self {
             step: (bits >> 32) as u32,

@@ -10,14 +10,18 @@
 //! | `table` | the memory: lines of slots, and the words of the head |
 //! | `mod` | what reads: lock-free |
 //! | `change` | what writes: under one lock |
+//! | `attach` | the index in shared memory, which outlives the process |
+//! | `image/` | the index on disk, which comes back after the machine was down |
 //!
 //! A key has two lines of eight slots, one of memory's cache lines each, and lies in either. Writers hold a lock, for
 //! less time than a record takes to be copied. Finders hold none: what moves, because the table grows or makes room,
 //! is written to its new slot, then counted in `moves`, then removed from the old one. Who has seen it in neither has
 //! seen that count change, and looks again.
 
+mod attach;
 mod change;
 mod form;
+mod image;
 mod place;
 mod table;
 #[cfg(test)]
@@ -30,8 +34,11 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use smallvec::SmallVec;
 
+pub use attach::Origin;
 pub use change::Inserted;
 use form::{Form, Known};
+use image::Passage;
+pub use image::{ImageReader, ImageWriter, Title};
 use place::Word;
 pub use place::{Place, SizeCode, Uses};
 use table::{Slot, Table};
@@ -47,6 +54,7 @@ pub struct Index {
     form: Form,
     table: Table,
     writer: Mutex<()>,
+    passage: Passage,
 }
 
 /// What [`Index::find`] finds: mostly nothing or one place.
@@ -60,12 +68,8 @@ impl Index {
     /// Those of mmap(2), if so much can't be reserved.
     pub fn new(slots: usize, slots_max: usize) -> io::Result<Self> {
         let form = Form::new(slots.div_ceil(WAYS));
-        let table = Table::anonymous(form, slots_max.div_ceil(WAYS))?;
-        Ok(Self {
-            form,
-            table,
-            writer: Mutex::new(()),
-        })
+        let last_step = form.last_step(slots_max.div_ceil(WAYS));
+        Ok(Self::of_table(Table::private(form, last_step)?))
     }
 
     /// All places that a key of this hash may have.
@@ -96,6 +100,12 @@ impl Index {
             }
             found
         })
+    }
+
+    /// What the index knows of a hash: mostly no other hash gives the same. See [`ImageReader::step`].
+    #[must_use]
+    pub fn known_of(&self, hash: u64) -> u64 {
+        self.form.known(hash).0[0]
     }
 
     /// Notes a use of what lies there. All that a hit writes, and not even that while nothing new can be said.
@@ -150,7 +160,7 @@ impl Index {
     /// Objects that it has room for at its present size.
     #[must_use]
     pub fn slots(&self) -> usize {
-        self.form.buckets(self.table.shape().step) as usize * WAYS
+        self.slots_at(self.table.shape().step)
     }
 
     /// Memory in use.
@@ -163,6 +173,21 @@ impl Index {
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.table.dropped().load(Relaxed)
+    }
+
+    /// Whether shared memory has no room for it to grow in: it then drops what was used least.
+    #[must_use]
+    pub fn is_confined(&self) -> bool {
+        self.table.is_confined()
+    }
+
+    fn slots_at(&self, step: u32) -> usize {
+        self.form.buckets(step) as usize * WAYS
+    }
+
+    /// Whether it is so full that it is to grow.
+    fn is_crowded(&self) -> bool {
+        self.len() > self.slots() / 100 * LOAD_MAX_PERCENT
     }
 
     fn change_uses(&self, hash: u64, place: Place, change: impl FnOnce(Uses) -> Uses) {

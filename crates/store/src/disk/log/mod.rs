@@ -11,7 +11,7 @@
 
 mod chunk;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -46,6 +46,9 @@ pub(crate) enum NoRoom {
     /// No segment is free.
     Segments,
 }
+
+/// The numbers of records, by the hashes of their keys.
+pub(crate) type Numbers = hashbrown::HashMap<u64, u64>;
 
 /// How far the volume has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +119,7 @@ pub(crate) struct Log {
     pub(crate) run: Run,
     pub(crate) phase: Phase,
     /// While recovering, the highest number seen of each key that was met, in the log or since.
-    pub(crate) seen: HashMap<u64, u64>,
+    pub(crate) seen: Numbers,
 }
 
 impl Log {
@@ -142,7 +145,7 @@ impl Log {
             owed: Vec::new(),
             run: Run::On,
             phase: Phase::Opening,
-            seen: HashMap::new(),
+            seen: Numbers::new(),
         }
     }
 
@@ -247,7 +250,7 @@ impl Log {
     /// Seals the open chunk of `stream`, if there is one.
     fn seal(&mut self, stream: Stream) -> Result<(), NoRoom> {
         let mark = self.mark;
-        if self.stream(stream).chunk.is_some() && self.sealed.len() >= self.sealed_max {
+        if self.stream(stream).chunk.is_some() && self.is_full() {
             return Err(NoRoom::Buffers);
         }
         let open = self.stream(stream);
@@ -271,6 +274,11 @@ impl Log {
         }
         self.hurry = false;
         Ok(self.sealed_total)
+    }
+
+    /// Has the fragments that were added so far be written before what is added from now on.
+    pub(crate) fn seal_large(&mut self) -> Result<(), NoRoom> {
+        self.seal(Stream::Large)
     }
 
     /// Seals the chunks that were open at the last tick already.
@@ -322,6 +330,11 @@ impl Log {
         self.sealed.pop_front();
         self.written_total += 1;
         self.wake();
+    }
+
+    /// Whether as many chunks as may be wait for the disk.
+    pub(crate) fn is_full(&self) -> bool {
+        self.sealed.len() >= self.sealed_max
     }
 
     /// Chunks that wait for the disk.

@@ -5,15 +5,17 @@ use std::sync::Mutex;
 
 use crate::disk::geometry::LOG_AT;
 
+const ENOSPC: i32 = 28;
+
 /// What is to go wrong; nothing by default.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     /// The error of every read.
     pub(crate) read: Option<i32>,
-    /// The error of every write to the log.
+    /// The error of every write.
     pub(crate) write: Option<i32>,
-    /// Writes that go well before that.
-    pub(crate) writes_left: usize,
+    /// Where the disk is full.
+    pub(crate) room: Option<u64>,
     /// Bytes of each write to the log that are there after a crash, as long as nothing has waited for the disk.
     pub(crate) torn: Option<usize>,
 }
@@ -53,16 +55,20 @@ impl Faults {
     /// How many bytes of a write reach the disk by themselves.
     pub(crate) fn before_write(&self, at: u64, bytes: &[u8]) -> io::Result<usize> {
         let mut state = self.0.lock().unwrap();
-        if at < LOG_AT {
-            return Ok(bytes.len());
+        let full = state
+            .plan
+            .room
+            .is_some_and(|room| at + bytes.len() as u64 > room);
+        let error = if full { Some(ENOSPC) } else { state.plan.write };
+        if let Some(error) = error {
+            return Err(io::Error::from_raw_os_error(error));
         }
-        if let Some(error) = state.plan.write {
-            if state.plan.writes_left == 0 {
-                return Err(io::Error::from_raw_os_error(error));
-            }
-            state.plan.writes_left -= 1;
-        }
-        let kept = state.plan.torn.unwrap_or(bytes.len()).min(bytes.len());
+        let kept = state
+            .plan
+            .torn
+            .filter(|_| at >= LOG_AT)
+            .unwrap_or(bytes.len())
+            .min(bytes.len());
         if kept < bytes.len() {
             let lost = bytes[kept..].to_vec();
             state.unsynced.push((at + kept as u64, lost));

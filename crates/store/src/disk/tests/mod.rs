@@ -1,7 +1,11 @@
 //! Volumes in a temporary directory.
 
+mod failure;
 pub(crate) mod faults;
+mod large;
 mod model;
+mod recovery;
+mod reinsert;
 mod small;
 
 use std::path::Path;
@@ -81,6 +85,7 @@ fn get(volume: &Volume, key: &[u8]) -> Option<Stored> {
 fn body(stored: &Stored) -> &[u8] {
     match &stored.body {
         StoredBody::Whole(bytes) => bytes,
+        StoredBody::Extents(_) => panic!("the body is in fragments"),
     }
 }
 

@@ -1,0 +1,155 @@
+//! What is found after a restart, and how it is learnt: from shared memory, or from the log.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Volume, VolumeOptions, VolumeState, body, get, noise, options, stamps, until};
+use crate::disk::Origin;
+
+const BYTES: u64 = 4 << 20;
+
+struct Place {
+    folder: tempfile::TempDir,
+    memory: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Self {
+            folder: tempfile::tempdir().unwrap(),
+            memory: tempfile::tempdir().unwrap(),
+        };
+        Volume::create(&place.shared()).unwrap();
+        place
+    }
+
+    fn private(&self) -> VolumeOptions {
+        options(self.folder.path(), BYTES)
+    }
+
+    fn shared(&self) -> VolumeOptions {
+        VolumeOptions {
+            shared_memory: Some(self.memory.path().to_owned()),
+            ..self.private()
+        }
+    }
+}
+
+fn open(options: VolumeOptions) -> Arc<Volume> {
+    let volume = Volume::open(options).unwrap();
+    until(|| volume.usage().state == VolumeState::Serving);
+    volume
+}
+
+fn put(volume: &Volume, key: u64) {
+    volume
+        .put(&key.to_le_bytes(), b"", &[noise(key, 1000)], stamps(key))
+        .unwrap();
+}
+
+fn holds(volume: &Volume, key: u64) -> bool {
+    let stored = get(volume, &key.to_le_bytes());
+    stored.is_some_and(|stored| {
+        assert!(body(&stored) == noise(key, 1000));
+        true
+    })
+}
+
+fn files(folder: &Path) -> usize {
+    std::fs::read_dir(folder).unwrap().count()
+}
+
+#[test]
+fn the_index_outlives_the_process() {
+    let place = Place::new();
+    let volume = open(place.shared());
+    assert!(matches!(volume.index_origin(), Origin::Fresh));
+    for key in 0..500 {
+        put(&volume, key);
+    }
+    volume.remove(&3u64.to_le_bytes());
+    volume.flush().unwrap();
+    // This one is lost with its process, and is no more than a miss.
+    put(&volume, 500);
+    drop(volume);
+    let volume = open(place.shared());
+    assert!(matches!(volume.index_origin(), Origin::Attached));
+    assert_eq!(
+        volume.usage().segments_recovered,
+        0,
+        "the log need not be read"
+    );
+    assert_eq!((0..500).filter(|key| holds(&volume, *key)).count(), 499);
+    assert!(!holds(&volume, 3) && !holds(&volume, 500));
+    put(&volume, 500);
+    assert!(holds(&volume, 500));
+}
+
+#[test]
+fn an_index_that_missed_something_is_made_anew() {
+    let place = Place::new();
+    let volume = open(place.shared());
+    (0..10).for_each(|key| put(&volume, key));
+    volume.close().unwrap();
+    drop(volume);
+    let volume = open(place.private());
+    assert!(matches!(volume.index_origin(), Origin::Private));
+    volume.remove(&3u64.to_le_bytes());
+    put(&volume, 10);
+    volume.close().unwrap();
+    drop(volume);
+    let volume = open(place.shared());
+    assert!(matches!(volume.index_origin(), Origin::Attached));
+    assert!(volume.usage().segments_recovered > 0);
+    let found: Vec<u64> = (0..12).filter(|key| holds(&volume, *key)).collect();
+    assert_eq!(found, [0, 1, 2, 4, 5, 6, 7, 8, 9, 10]);
+}
+
+#[test]
+fn a_new_volume_leaves_no_old_index_behind() {
+    let place = Place::new();
+    let volume = open(place.shared());
+    put(&volume, 1);
+    volume.close().unwrap();
+    drop(volume);
+    assert_eq!(files(place.memory.path()), 1);
+    Volume::create(&place.shared()).unwrap();
+    assert_eq!(files(place.memory.path()), 0);
+    assert!(!holds(&open(place.shared()), 1));
+}
+
+#[test]
+fn it_serves_and_stores_before_all_is_learnt() {
+    let place = Place::new();
+    let volume = open(place.private());
+    for key in 0..2000 {
+        put(&volume, key);
+    }
+    volume.flush().unwrap();
+    drop(volume);
+    let volume = Volume::open(place.private()).unwrap();
+    // Removed and replaced while the log is still read: nothing of it comes back.
+    for key in 0..100 {
+        volume.remove(&u64::to_le_bytes(key));
+    }
+    until(|| {
+        volume
+            .put(
+                &100u64.to_le_bytes(),
+                b"new",
+                &[noise(100, 1000)],
+                stamps(7),
+            )
+            .is_ok()
+    });
+    until(|| volume.usage().state == VolumeState::Serving);
+    assert_eq!((0..2000).filter(|key| holds(&volume, *key)).count(), 1900);
+    assert_eq!(
+        get(&volume, &100u64.to_le_bytes()).unwrap().meta,
+        b"new".as_slice()
+    );
+    volume.flush().unwrap();
+    drop(volume);
+    let volume = open(place.private());
+    assert_eq!((0..2000).filter(|key| holds(&volume, *key)).count(), 1900);
+}

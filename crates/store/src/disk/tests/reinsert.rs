@@ -1,0 +1,86 @@
+//! What is kept when the log comes round.
+
+use super::{Volume, get, made, noise, opened, options, stamps};
+use crate::disk::VolumeState;
+use crate::options::Policy;
+
+const BYTES: u64 = 4 << 20;
+
+fn put(volume: &Volume, key: &str, number: u64, bytes: usize) {
+    while volume
+        .put(key.as_bytes(), b"", &[noise(number, bytes)], stamps(number))
+        .is_err()
+    {
+        std::thread::yield_now();
+    }
+}
+
+/// Stores so much that the log comes round several times, while some keys are asked for now and then.
+fn churn(volume: &Volume, keys: u64) {
+    for number in 0..3000 {
+        put(volume, &format!("new {number}"), number, 8000);
+        if number % 20 == 0 {
+            for key in 0..keys {
+                get(volume, format!("hot {key}").as_bytes());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_used_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let volume = made(folder.path(), BYTES);
+    for key in 0..20 {
+        put(&volume, &format!("hot {key}"), key, 8000);
+        put(&volume, &format!("cold {key}"), key, 8000);
+    }
+    churn(&volume, 20);
+    let count = |volume: &Volume, name: &str| {
+        let keys = (0..20).map(|key| format!("{name} {key}"));
+        keys.filter(|key| get(volume, key.as_bytes()).is_some())
+            .count()
+    };
+    let usage = volume.usage();
+    assert_eq!(
+        (count(&volume, "hot"), count(&volume, "cold")),
+        (20, 0),
+        "{usage:?}"
+    );
+    assert!(usage.reinserts > 0);
+    assert_eq!(usage.wrong, 0);
+    volume.flush().unwrap();
+    drop(volume);
+    let volume = opened(folder.path(), BYTES);
+    assert_eq!((count(&volume, "hot"), count(&volume, "cold")), (20, 0));
+}
+
+#[test]
+fn no_more_is_kept_than_may_be() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(made(folder.path(), BYTES));
+    let mut options = options(folder.path(), BYTES);
+    options.reinsert_max_percent = 0;
+    options.policy = Policy::Lru;
+    let volume = Volume::open(options).unwrap();
+    super::until(|| volume.usage().state == VolumeState::Serving);
+    put(&volume, "hot 0", 1, 8000);
+    churn(&volume, 1);
+    assert_eq!(volume.usage().reinserts, 0);
+    assert!(get(&volume, b"hot 0").is_none());
+}
+
+#[test]
+fn what_was_replaced_is_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let volume = made(folder.path(), BYTES);
+    for number in 0..2000 {
+        put(&volume, "a", number, 8000);
+        assert_eq!(get(&volume, b"a").unwrap().stamps.judged, number);
+    }
+    volume.flush().unwrap();
+    assert_eq!(volume.usage().objects, 1);
+    drop(volume);
+    let volume = opened(folder.path(), BYTES);
+    assert_eq!(get(&volume, b"a").unwrap().stamps.judged, 1999);
+}
