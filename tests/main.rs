@@ -45,6 +45,7 @@ mod pinned;
 mod poisoning;
 mod program;
 mod purging;
+mod ranges;
 mod real_helpers;
 mod reload;
 mod reply_size;

@@ -2,6 +2,7 @@
 //! from the store. What may be stored and reused is for `rules::caching` to say.
 
 mod answer;
+mod assemble;
 mod background;
 mod fill;
 mod meet;

@@ -2,15 +2,18 @@
 //! and what is missing for a request.
 
 use smallvec::SmallVec;
+use wire::value::byteranges::is_byteranges;
 use wire::value::content_range::{self, ContentRange};
 use wire::value::date;
 use wire::value::etag::ETag;
 use wire::value::range::{self, ByteRange};
 use wire::{FieldId, Fields};
 
+use super::range::Span;
+
 /// Pieces that one request is answered from.
 pub const STEPS_MAX: usize = 64;
-/// Holes that are filled one by one; when there are more, all from the first to the last are filled as one.
+/// Holes that are filled one by one for a request; when a range has more, all from its first to its last are filled as one.
 pub const HOLES_MAX: usize = 4;
 
 /// What a stored 206 holds.
@@ -34,6 +37,9 @@ impl Part {
     /// The part that a 206 to a request for this range has; `None` if it is several, longer than it says, or another.
     /// One that is shorter holds what came.
     pub fn of(asked: ByteRange, reply: &Fields) -> Option<Self> {
+        if reply.get(FieldId::ContentType).is_some_and(is_byteranges) {
+            return None;
+        }
         let ContentRange::Part {
             first,
             last: stated_last,
@@ -133,11 +139,24 @@ pub enum Step {
     },
 }
 
+/// Steps one after another.
+pub type Steps = SmallVec<[Step; 4]>;
+
 impl Step {
     /// Number of its bytes.
     pub fn length(&self) -> u64 {
         let (first, last) = self.bounds();
         (last - first).saturating_add(1)
+    }
+
+    /// Is it one of the steps through this span?
+    pub fn lies_in(&self, span: Span) -> bool {
+        let (first, last) = self.bounds();
+        span.first <= first && last <= span.last
+    }
+
+    fn is_hole(&self) -> bool {
+        matches!(self, Self::Missing { .. })
     }
 
     fn bounds(self) -> (u64, u64) {
@@ -147,9 +166,19 @@ impl Step {
     }
 }
 
-/// The bytes from `first` to `last` in order. `None`: the parts are too many for one answer.
-pub fn steps(parts: &[&Part], first: u64, last: u64) -> Option<SmallVec<[Step; 4]>> {
-    let mut steps = SmallVec::new();
+/// The bytes of these spans in order. `None`: the parts, or the holes between them, are too many for one answer.
+pub fn steps_of(parts: &[&Part], spans: &[Span]) -> Option<Steps> {
+    let mut all = Steps::new();
+    for span in spans {
+        all.extend(steps(parts, *span)?);
+    }
+    let holes = all.iter().filter(|step| step.is_hole()).count();
+    (all.len() <= STEPS_MAX && holes <= HOLES_MAX).then_some(all)
+}
+
+/// The bytes of one of them.
+fn steps(parts: &[&Part], Span { first, last }: Span) -> Option<Steps> {
+    let mut steps = Steps::new();
     let mut at = first;
     while at <= last {
         if steps.len() == STEPS_MAX {
@@ -183,14 +212,13 @@ pub fn steps(parts: &[&Part], first: u64, last: u64) -> Option<SmallVec<[Step; 4
 }
 
 /// Makes one hole of too many.
-fn join_holes(steps: &mut SmallVec<[Step; 4]>) {
-    let is_hole = |step: &Step| matches!(step, Step::Missing { .. });
-    if steps.iter().filter(|step| is_hole(step)).count() <= HOLES_MAX {
+fn join_holes(steps: &mut Steps) {
+    if steps.iter().filter(|step| step.is_hole()).count() <= HOLES_MAX {
         return;
     }
     let (Some(from), Some(to)) = (
-        steps.iter().position(is_hole),
-        steps.iter().rposition(is_hole),
+        steps.iter().position(Step::is_hole),
+        steps.iter().rposition(Step::is_hole),
     ) else {
         return;
     };
@@ -201,7 +229,7 @@ fn join_holes(steps: &mut SmallVec<[Step; 4]>) {
         },
         _ => return,
     };
-    let behind: SmallVec<[Step; 4]> = steps.drain(from..).skip(to - from + 1).collect();
+    let behind: Steps = steps.drain(from..).skip(to - from + 1).collect();
     steps.push(one);
     steps.extend(behind);
 }
@@ -248,6 +276,8 @@ mod tests {
             None
         );
         assert_eq!(of(&[("Content-Range", "lines 1-2/3")]), None);
+        let several = ("Content-Type", "multipart/byteranges; boundary=x");
+        assert_eq!(of(&[range, several]), None);
         let asked = |value: &str| {
             let asked = asked(&fields(&[("Range", value)]));
             asked
@@ -292,7 +322,7 @@ mod tests {
     fn what_is_missing_is_found() {
         let parts = [part(10, 19), part(30, 39), part(15, 24)];
         let of = |first, last| {
-            steps(&parts.iter().collect::<Vec<_>>(), first, last)
+            steps_of(&parts.iter().collect::<Vec<_>>(), &[Span { first, last }])
                 .unwrap()
                 .to_vec()
         };
@@ -317,7 +347,11 @@ mod tests {
     #[test]
     fn many_holes_are_filled_as_one() {
         let parts: Vec<Part> = (0..6).map(|n| part(n * 10 + 5, n * 10 + 9)).collect();
-        let all = steps(&parts.iter().collect::<Vec<_>>(), 5, 62).unwrap();
+        let all = steps_of(
+            &parts.iter().collect::<Vec<_>>(),
+            &[Span { first: 5, last: 62 }],
+        )
+        .unwrap();
         let expected = [
             Step::Held {
                 part: 0,
@@ -331,7 +365,30 @@ mod tests {
         ];
         assert_eq!(all.to_vec(), expected);
         let many: Vec<Part> = (0..100).map(|n| part(n, n)).collect();
-        assert_eq!(steps(&many.iter().collect::<Vec<_>>(), 0, 99), None);
+        let all = Span { first: 0, last: 99 };
+        assert_eq!(steps_of(&many.iter().collect::<Vec<_>>(), &[all]), None);
+    }
+
+    #[test]
+    fn several_ranges_have_few_holes_together() {
+        let parts: Vec<Part> = (0..6).map(|n| part(n * 100, n * 100 + 9)).collect();
+        let of = |spans: &[(u64, u64)]| {
+            let spans = spans.iter().map(|(first, last)| Span {
+                first: *first,
+                last: *last,
+            });
+            let parts: Vec<_> = parts.iter().collect();
+            steps_of(&parts, &spans.collect::<Vec<_>>()).map(|steps| steps.to_vec())
+        };
+        let held = |part, first, last| Step::Held { part, first, last };
+        let missing = |first, last| Step::Missing { first, last };
+        assert_eq!(
+            of(&[(200, 204), (0, 11)]).unwrap(),
+            [held(2, 200, 204), held(0, 0, 9), missing(10, 11)]
+        );
+        let behind: Vec<_> = (0..5).map(|n| (n * 100, n * 100 + 20)).collect();
+        assert!(of(&behind[..4]).is_some());
+        assert_eq!(of(&behind), None);
     }
 
     proptest! {
@@ -342,7 +399,8 @@ mod tests {
             more in 0u64..200,
         ) {
             let parts: Vec<Part> = bounds.iter().map(|(at, more)| part(*at, at + more)).collect();
-            let steps = steps(&parts.iter().collect::<Vec<_>>(), first, first + more).unwrap();
+            let span = Span { first, last: first + more };
+            let steps = steps_of(&parts.iter().collect::<Vec<_>>(), &[span]).unwrap();
             let mut at = first;
             for step in &steps {
                 let (from, to) = step.bounds();
