@@ -25,6 +25,7 @@ mod command_line;
 mod conformance;
 mod credentials;
 mod crowds;
+mod cuts;
 mod delay_pools;
 mod descriptors;
 mod error_pages;

@@ -114,6 +114,27 @@ impl<M: Weigh> Object<M> {
         )
     }
 
+    pub(crate) fn done(
+        key: KeyRef<'_>,
+        meta: M,
+        done: Done,
+        judged: u64,
+        counters: &Arc<Counters>,
+    ) -> Arc<Self> {
+        let late = Late {
+            key: key.url().into(),
+            done: OnceLock::from(done),
+            fill: Mutex::new(None),
+        };
+        Self::new(
+            meta,
+            Content::Late(Box::new(late)),
+            key.url().len(),
+            judged,
+            counters,
+        )
+    }
+
     /// The same body under new metadata, judged up to that ban.
     pub(crate) fn renewed(&self, meta: M, judged: u64) -> Arc<Self> {
         let content = match &self.content {

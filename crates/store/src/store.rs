@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::collapse::{Begin, Entrance, Lead, Slot, Waiting};
-use crate::content::{Fill, Filler, Keep};
+use crate::content::{Done, Fill, Filler, Keep};
 use crate::invalidate::Ledger;
 use crate::key::KeyRef;
 use crate::memory::{Eviction, Index};
@@ -315,6 +315,24 @@ impl<M: Weigh> Store<M> {
             count(&self.counters.refusals);
             self.unlink(object);
         }
+    }
+
+    /// The end of a fill that is cut: what has come takes its place, if it may.
+    pub(crate) fn shorten(
+        &self,
+        cut: &Arc<Object<M>>,
+        meta: M,
+        prefix: Done,
+    ) -> Option<Arc<Object<M>>> {
+        let key = KeyRef::new(cut.key());
+        let object = Object::done(key, meta, prefix, cut.judged(), &self.counters);
+        drop(self.index.shorten(key, cut, &object)?);
+        self.limit_variants(key, &object);
+        if !self.make_room() {
+            count(&self.counters.refusals);
+            self.unlink(&object);
+        }
+        self.stands(&object).then_some(object)
     }
 
     /// The end of a fill that isn't kept: it goes, and so does what it supersedes.

@@ -113,7 +113,8 @@ pub(crate) fn store<'c>(
             note_stored(cx, length, record);
             let response = answer::fresh(cx, received, object, record);
             let response = with_unstored(cx, response, &head, record);
-            tokio::task::spawn_local(fill(Rc::clone(cx), body, filler));
+            let method = received.head.method.clone();
+            tokio::task::spawn_local(fill(Rc::clone(cx), method, body, filler));
             cx.heads.give(head);
             response
         }
@@ -298,10 +299,11 @@ pub(super) fn pick<'c>(
     with_unstored(cx, response, head, record)
 }
 
-/// Fills a published response to its end. Goes on while clients read it; when the last one leaves,
+/// Fills a published response, which that method has asked for, to its end. Goes on while clients read it; when the last one leaves,
 /// `quick_abort_*` says whether the rest is worth fetching.
 pub(super) async fn fill(
     cx: Rc<Context>,
+    method: Method,
     mut body: Box<OriginBody<'static>>,
     mut filler: Filler<StoredResponse>,
 ) {
@@ -312,9 +314,7 @@ pub(super) async fn fill(
             piece = body.next() => piece,
             () = filler.all_readers_gone(), if !left_alone => {
                 if !worth_finishing(&cx, &filler) {
-                    cx.cells.count(Counter::FillsFailed);
-                    filler.fail();
-                    return;
+                    break;
                 }
                 left_alone = true;
                 continue;
@@ -324,7 +324,10 @@ pub(super) async fn fill(
             Ok(Piece::Data(data)) => {
                 cx.cells.add(Counter::HopBytesIn, data.len() as u64);
                 if filler.append(data).is_err() {
-                    break;
+                    // Longer than its origin has said: nothing of it is to be believed.
+                    cx.cells.count(Counter::FillsFailed);
+                    filler.fail();
+                    return;
                 }
                 filler.ready().await;
             }
@@ -341,7 +344,17 @@ pub(super) async fn fill(
         }
     }
     cx.cells.count(Counter::FillsFailed);
-    filler.fail();
+    give_up(&cx, &method, filler);
+}
+
+/// Cuts a response. What has come of it is kept as a part, if the rest can be asked for (RFC 9111 §3.3).
+fn give_up(cx: &Context, method: &Method, filler: Filler<StoredResponse>) {
+    let object = Arc::clone(filler.object());
+    let part = part::of_cut(cx, &object, filler.length(), filler.received());
+    match part.filter(|_| *method == Method::GET) {
+        Some(part) => drop(filler.keep_prefix(object.meta.cut(part))),
+        None => filler.fail(),
+    }
 }
 
 /// `quick_abort_min`, `_max`, `_pct`.

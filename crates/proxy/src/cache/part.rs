@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use http::Method;
-use rules::caching::part::{Part, Step, Steps, asked, steps_of};
+use rules::caching::part::{Part, Step, Steps, asked, complete_fields, steps_of};
 use rules::caching::precondition::has_conditions;
 use rules::caching::range::{RangeAnswer, Span, Spans, evaluate};
 use rules::caching::reuse::Reuse;
@@ -257,6 +257,11 @@ pub(crate) fn fill_hole(
         return false;
     }
     let version = head.version;
+    if let Some(held) = parts.objects.first() {
+        let held = stored::build(cx, held, false);
+        complete_fields(&mut head.fields, &held.fields);
+        cx.heads.give(held);
+    }
     let Some(storable) = judge(cx, received, head, record) else {
         return false;
     };
@@ -336,8 +341,26 @@ fn publish(
     let length = meta.part.as_deref().map(Part::length);
     cx.cells.count(Counter::Fills);
     let (object, filler) = slot.publish(meta, length, Keep::Store);
-    tokio::task::spawn_local(fill(Rc::clone(cx), body, filler));
+    let method = received.head.method.clone();
+    tokio::task::spawn_local(fill(Rc::clone(cx), method, body, filler));
     object
+}
+
+/// The part that a response is of which only so much came.
+pub(super) fn of_cut(
+    cx: &Context,
+    object: &Object,
+    length: Option<u64>,
+    received: u64,
+) -> Option<Part> {
+    if let Some(part) = &object.meta.part {
+        return part.cut(received);
+    }
+    let length = length.filter(|_| object.meta.status == 200)?;
+    let head = stored::build(cx, object, false);
+    let part = Part::of_cut(&head.fields, length, received);
+    cx.heads.give(head);
+    part
 }
 
 /// Answers from parts without holes.

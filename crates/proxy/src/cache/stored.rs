@@ -115,6 +115,20 @@ impl StoredResponse {
         }
     }
 
+    /// The part that is left of it.
+    pub(crate) fn cut(&self, part: Part) -> Self {
+        Self {
+            head: self.head.clone(),
+            vary: self.vary.clone(),
+            tags: self.tags.clone(),
+            validating: AtomicBool::new(false),
+            part: Some(Box::new(part)),
+            content_type: self.content_type.clone(),
+            etag: self.etag.clone(),
+            ..*self
+        }
+    }
+
     /// Is it whole, and an answer to requests with these fields?
     #[inline]
     pub(crate) fn answers(&self, request: &mut Selector<'_>) -> bool {

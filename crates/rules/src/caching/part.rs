@@ -69,6 +69,33 @@ impl Part {
         })
     }
 
+    /// What a 200 of this length holds of which only `received` bytes came (RFC 9111 §3.3). `None` if the rest can't be
+    /// asked for under a strong validator.
+    pub fn of_cut(reply: &Fields, length: u64, received: u64) -> Option<Self> {
+        let whole = Self {
+            first: 0,
+            last: length.checked_sub(1)?,
+            complete: Some(length),
+            asked: ByteRange::From(0),
+            stated_last: length - 1,
+            validator: strong_validator(reply).map(Into::into),
+        };
+        whole.cut(received)
+    }
+
+    /// What is left of it when only `received` bytes came. It is the answer to no other question than for those;
+    /// `None` if the rest can't be asked for under a strong validator.
+    pub fn cut(&self, received: u64) -> Option<Self> {
+        let last = self.first.checked_add(received.checked_sub(1)?)?;
+        let completable = self.validator.is_some() && self.complete.is_some();
+        (completable && last < self.last).then(|| Self {
+            last,
+            asked: ByteRange::FromTo(self.first, last),
+            stated_last: last,
+            ..self.clone()
+        })
+    }
+
     /// Its Content-Range.
     pub fn content_range(&self) -> ContentRange {
         ContentRange::Part {
@@ -95,6 +122,17 @@ impl Part {
     pub fn replaces(&self, older: &Self) -> bool {
         let covers = self.first <= older.first && older.last <= self.last;
         covers || !self.joins(older)
+    }
+}
+
+/// Gives a 206 to our own question the fields that it needn't repeat (RFC 9110 §15.3.7): those of the part that it belongs
+/// to, as far as it has none of that name (RFC 9111 §3.4).
+pub fn complete_fields(fields: &mut Fields, stored: &Fields) {
+    let missing = stored
+        .iter()
+        .filter(|line| fields.get_name(line.name).is_none());
+    for line in missing.collect::<Vec<_>>() {
+        fields.push(line.name, line.value);
     }
 }
 
@@ -299,6 +337,27 @@ mod tests {
     }
 
     #[test]
+    fn fields_are_completed() {
+        // RFC 9110 §15.3.7, RFC 9111 §3.4.
+        let mut new = fields(&[("Date", "now"), ("X-One", "new")]);
+        let stored = [
+            ("date", "then"),
+            ("x-one", "a"),
+            ("X-Two", "b"),
+            ("X-Two", "c"),
+        ];
+        complete_fields(&mut new, &fields(&stored));
+        let all: Vec<_> = new.iter().map(|line| (line.name, line.value)).collect();
+        let expected: [(&[u8], &[u8]); 4] = [
+            (b"Date", b"now"),
+            (b"X-One", b"new"),
+            (b"X-Two", b"b"),
+            (b"X-Two", b"c"),
+        ];
+        assert_eq!(all, expected);
+    }
+
+    #[test]
     fn only_a_strong_validator_joins() {
         // RFC 9111 §3.4, RFC 9110 §8.8.2.2.
         let of = |lines: &[(&str, &str)]| {
@@ -389,6 +448,32 @@ mod tests {
         let behind: Vec<_> = (0..5).map(|n| (n * 100, n * 100 + 20)).collect();
         assert!(of(&behind[..4]).is_some());
         assert_eq!(of(&behind), None);
+    }
+
+    #[test]
+    fn what_is_cut_holds_what_came() {
+        // RFC 9111 §3.3.
+        let tag = fields(&[("ETag", "\"a\"")]);
+        let cut = Part::of_cut(&tag, 100, 30).unwrap();
+        let range = ContentRange::Part {
+            first: 0,
+            last: 29,
+            complete: Some(100),
+        };
+        assert_eq!(cut.content_range(), range);
+        assert_eq!(cut.asked, ByteRange::FromTo(0, 29));
+        for (lines, length, received) in [
+            (vec![("ETag", "\"a\"")], 100, 0),
+            (vec![("ETag", "\"a\"")], 100, 100),
+            (vec![("ETag", "\"a\"")], 0, 0),
+            (vec![("ETag", "W/\"a\"")], 100, 30),
+            (vec![], 100, 30),
+        ] {
+            assert_eq!(Part::of_cut(&fields(&lines), length, received), None);
+        }
+        let again = part(10, 19).cut(5).unwrap();
+        assert_eq!((again.first, again.last, again.stated_last), (10, 14, 14));
+        assert!(again.joins(&part(0, 9)) && !again.replaces(&part(10, 19)));
     }
 
     proptest! {

@@ -143,6 +143,28 @@ impl<M: Weigh> Index<M> {
         })
     }
 
+    /// Puts the part `object` in the place of `cut`, which was arriving. `None` if that is gone, or the part would push
+    /// out what is whole or may become so.
+    pub(crate) fn shorten(
+        &self,
+        key: KeyRef<'_>,
+        cut: &Arc<Object<M>>,
+        object: &Arc<Object<M>>,
+    ) -> Option<Removed<M>> {
+        self.change(key, |shard, ages| {
+            let spoils = shard.under(key).iter().any(|other| {
+                let whole = !Arc::ptr_eq(other, cut) && !other.meta.is_part();
+                whole && object.meta.supersedes(&other.meta)
+            });
+            if spoils {
+                return None;
+            }
+            let mut removed = shard.renew(key, cut, object, ages)?;
+            removed.extend(shard.remove_superseded(key, object));
+            Some(removed)
+        })
+    }
+
     pub(crate) fn remove_if(
         &self,
         key: KeyRef<'_>,
