@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
-use testkit::{Client, Failed, Origin, Reply, Request, until};
+use testkit::{Client, Failed, Gate, Origin, Reply, Request, until};
 
 use crate::parts::{bytes, parse};
 use crate::support::{client, forward, results};
@@ -11,13 +11,15 @@ use crate::support::{client, forward, results};
 const LENGTH: u64 = 100_000;
 
 /// How an origin behaves.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Manner {
     /// Bytes after which its first reply ends.
     cut_at: u64,
     /// The field that says which version it is.
     validator: (&'static str, &'static str),
     chunked: bool,
+    /// Later ones wait for it.
+    gate: Option<Gate>,
     /// It falls silent there, and doesn't close.
     stalls: bool,
 }
@@ -30,6 +32,7 @@ impl Manner {
             cut_at,
             validator: TAG,
             chunked: false,
+            gate: None,
             stalls: false,
         }
     }
@@ -43,7 +46,8 @@ struct Cutting {
 }
 
 impl Cutting {
-    fn new(manner: Manner) -> Self {
+    fn new(mut manner: Manner) -> Self {
+        let gate = manner.gate.take();
         let sent = Arc::<Mutex<Vec<u64>>>::default();
         let (counts, replies) = (Arc::clone(&sent), AtomicUsize::new(0));
         let origin = Origin::start(move |request: &Request| {
@@ -66,6 +70,9 @@ impl Cutting {
                 .field("Cache-Control", "max-age=600")
                 .field(name, value);
             if replies.fetch_add(1, SeqCst) > 0 {
+                if let Some(gate) = &gate {
+                    gate.pass();
+                }
                 counts.lock().unwrap().push(last - first + 1);
                 return reply.send(bytes(first, last));
             }
@@ -152,17 +159,52 @@ fn the_rest_of_a_cut_part_is_fetched() {
     assert_eq!(cutting.sent(), [9_000]);
 }
 
+/// Of those who miss the same, one fetches it.
+#[test]
+fn the_rest_is_fetched_once_for_all() {
+    for collapses in [true, false] {
+        let gate = Gate::new();
+        let cutting = Cutting::new(Manner {
+            gate: Some(gate.clone()),
+            ..Manner::cutting(40_000)
+        });
+        let mode = if collapses { "on" } else { "off" };
+        let program = forward(&format!("workers 1\ncollapsed_forwarding {mode}"));
+        let url = cutting.url();
+        cut(&mut client(&program), &url, &[]);
+        let (mut one, mut two) = (client(&program), client(&program));
+        one.send_request("GET", &url, &[]);
+        gate.wait_for_arrivals(1);
+        two.send_request("GET", &url, &[]);
+        // The second is known to wait when another one has been answered.
+        let part = client(&program).request("GET", &url, &[("Range", "bytes=0-9")]);
+        assert_eq!(part.body(), bytes(0, 9));
+        gate.open();
+        for client in [&mut one, &mut two] {
+            let answer = client.response();
+            assert!(answer.status == 200 && answer.body() == bytes(0, LENGTH - 1));
+        }
+        let fetches = if collapses { 1 } else { 2 };
+        assert_eq!(cutting.sent(), vec![60_000; fetches]);
+        if collapses {
+            let found = results(&program, 4);
+            let count = |wanted: &str| found.iter().filter(|found| *found == wanted).count();
+            assert_eq!((count("TCP_MISS/200"), count("TCP_CF_MISS/200")), (1, 1));
+        }
+    }
+}
+
 /// Without a strong validator, or without a length, nobody could tell whether the rest belongs to it.
 #[test]
 fn what_cannot_be_completed_is_not_kept() {
     let cutting = Manner::cutting(40_000);
     let weak = Manner {
         validator: ("ETag", "W/\"a\""),
-        ..cutting
+        ..cutting.clone()
     };
     let none = Manner {
         validator: ("X-Nothing", "0"),
-        ..cutting
+        ..cutting.clone()
     };
     let endless = Manner {
         chunked: true,

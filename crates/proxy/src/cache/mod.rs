@@ -43,8 +43,8 @@ use crate::reply::{Detail, Forward, clean, sign};
 pub(crate) use answer::{answer, validated};
 pub(crate) use background::validate as validate_in_background;
 pub(crate) use fill::store;
-pub(crate) use meet::{Met, begin_validation, meet};
-pub(crate) use part::{Hole, Parts, answer_from_parts, fill_hole};
+pub(crate) use meet::{AtHole, Met, begin_validation, find_whole, meet, meet_at_hole};
+pub(crate) use part::{Hole, Parts, answer_from_parts, fill_hole, gather};
 pub(crate) use purge::purge;
 pub(crate) use store_id::{StoreId, learn_store_id};
 pub(crate) use variants::{other_variants, pick_variant};
@@ -71,7 +71,7 @@ pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record)
         answers
     });
     let Some(object) = found else {
-        let parts = in_parts.then(|| part::gather(cx, received)).flatten();
+        let parts = in_parts.then(|| gather(cx, received)).flatten();
         if let Some(parts) = parts
             && (parts.hole().is_none() || !only_if_cached(fields))
         {

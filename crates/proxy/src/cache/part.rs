@@ -166,6 +166,14 @@ impl Parts {
         })
     }
 
+    /// What those who miss the same have in common.
+    pub(crate) fn name_of(&self, hole: Hole) -> Vec<u8> {
+        let Hole { first, last, .. } = hole;
+        let mut name = format!("{first}-{last}/{}", self.complete).into_bytes();
+        name.extend_from_slice(self.validator());
+        name
+    }
+
     /// What the missing parts must share.
     pub(crate) fn validator(&self) -> &[u8] {
         self.validator.as_deref().unwrap_or_default()
@@ -241,7 +249,7 @@ pub(crate) fn fill_hole(
     cx: &Rc<Context>,
     received: &Received<'_>,
     parts: &mut Parts,
-    hole: Hole,
+    (hole, slot): (Hole, Slot),
     head: &mut ResponseHead,
     body: Box<OriginBody<'_>>,
     record: &mut Record,
@@ -272,9 +280,11 @@ pub(crate) fn fill_hole(
         return false;
     };
     let meta = StoredResponse::of_part(cx, head, version, storable, tags, part);
-    let slot = parts.objects.first();
-    let slot = slot.map(|held| cache::may_fill(cx, received).since(held));
-    let object = publish(cx, received, slot, meta, body);
+    let slot = match parts.objects.first() {
+        Some(held) => slot.since(held),
+        None => slot,
+    };
+    let object = publish(cx, received, Some(slot), meta, body);
     parts.fill(hole, object);
     true
 }
@@ -380,11 +390,11 @@ pub(crate) fn answer_from_parts<'c>(
         }
         Wanted::Ranges(_) => restate(&mut head, 206),
     }
-    if parts.hit {
+    if !parts.hit {
+        record.cache.stored();
+    } else if !record.cache.has_waited() {
         record.tag(ResultTag::MemHit);
         record.cache.hit();
-    } else {
-        record.cache.stored();
     }
     sign(cx, &mut head, newest.meta.version, record, Some(newest));
     parts.assemble(head)
