@@ -128,6 +128,10 @@ fn the_rest_of_a_cut_reply_is_fetched() {
     for answer in [whole, again] {
         assert_eq!(answer.field("Content-Type"), Some("text/x-bytes"));
     }
+    // It is one again, as only what is whole answers HEAD.
+    let head = client.request("HEAD", &url, &[]);
+    assert_eq!(head.field("Content-Length"), Some("100000"));
+    assert!(client.get(&url).body() == bytes(0, LENGTH - 1));
     assert_eq!(cutting.origin.total(), 2);
     let expected = [
         "TCP_MISS_ABORTED/200",

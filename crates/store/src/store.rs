@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::collapse::{Begin, Entrance, Lead, Slot, Waiting};
-use crate::content::{Done, Fill, Filler, Keep};
+use crate::content::{Done, Fill, Filler, Keep, joined};
 use crate::invalidate::Ledger;
 use crate::key::KeyRef;
 use crate::memory::{Eviction, Index};
@@ -179,6 +179,28 @@ impl<M: Weigh> Store<M> {
             self.make_room();
         }
         object
+    }
+
+    /// Puts a whole response in the place of its stored parts. Its body is these stretches of theirs, one after another:
+    /// first byte and length of each. `None` if one of them has gone, or isn't here as a whole, or the limits forbid it.
+    pub fn join(
+        &self,
+        stretches: &[(&Arc<Object<M>>, u64, u64)],
+        meta: impl FnOnce() -> M,
+    ) -> Option<Arc<Object<M>>> {
+        let parts = stretches.iter().map(|(part, ..)| *part);
+        let key = KeyRef::new(parts.clone().next()?.key());
+        let judged = parts.clone().map(|part| part.judged()).min()?;
+        if stretches.iter().map(|(.., length)| length).sum::<u64>() > self.object_bytes_max() {
+            return None;
+        }
+        let readers = stretches
+            .iter()
+            .map(|(part, first, length)| (part.reader(), *first, *length));
+        let body = joined(readers, &self.counters)?;
+        let object = Object::done(key, meta(), body, judged, &self.counters);
+        drop(self.index.join(key, parts, &object)?);
+        self.stands(&object).then_some(object)
     }
 
     /// Removes all variants of `key`; returns how many there were. Who reads them, goes on.

@@ -351,7 +351,9 @@ pub(super) async fn fill(
 fn give_up(cx: &Context, method: &Method, filler: Filler<StoredResponse>) {
     let object = Arc::clone(filler.object());
     let part = part::of_cut(cx, &object, filler.length(), filler.received());
-    match part.filter(|_| *method == Method::GET) {
+    // Parts are used while they are fresh.
+    let is_of_use = *method == Method::GET && object.meta.freshness.is_fresh(cx.unix_secs());
+    match part.filter(|_| is_of_use) {
         Some(part) => drop(filler.keep_prefix(object.meta.cut(part))),
         None => filler.fail(),
     }

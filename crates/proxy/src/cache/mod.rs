@@ -44,7 +44,7 @@ pub(crate) use answer::{answer, validated};
 pub(crate) use background::validate as validate_in_background;
 pub(crate) use fill::store;
 pub(crate) use meet::{AtHole, Met, begin_validation, find_whole, meet, meet_at_hole};
-pub(crate) use part::{Hole, Parts, answer_from_parts, fill_hole, gather};
+pub(crate) use part::{Hole, Parts, answer_from_parts, fill_hole, gather, join};
 pub(crate) use purge::purge;
 pub(crate) use store_id::{StoreId, learn_store_id};
 pub(crate) use variants::{other_variants, pick_variant};

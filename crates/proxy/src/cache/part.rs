@@ -198,6 +198,22 @@ impl Parts {
         }
     }
 
+    /// Those that are fetched come last, those that were found begin with the newest.
+    fn newest(&self) -> Option<&Arc<Object>> {
+        let fetched = self.objects.last().filter(|_| !self.hit);
+        fetched.or(self.objects.first())
+    }
+
+    /// What the record says when they answer.
+    fn note(&self, record: &mut Record) {
+        if !self.hit {
+            record.cache.stored();
+        } else if !record.cache.has_waited() {
+            record.tag(ResultTag::MemHit);
+            record.cache.hit();
+        }
+    }
+
     /// The reply with this head; `None` if something of it is gone.
     fn assemble<'c>(self, head: Box<ResponseHead>) -> Option<Response<'c>> {
         let complete = self.objects.iter().all(|object| object.is_complete());
@@ -373,14 +389,38 @@ pub(super) fn of_cut(
     part
 }
 
+/// Makes one response of parts that are all of it, so that later requests are answered as usual.
+pub(crate) fn join(cx: &Context, parts: &Parts, record: &mut Record) -> Option<Arc<Object>> {
+    let Wanted::Whole = parts.wanted else {
+        return None;
+    };
+    let stretches: Option<Vec<_>> = parts
+        .steps
+        .iter()
+        .map(|step| match *step {
+            Step::Held { part, first, .. } => {
+                let object = parts.objects.get(part)?;
+                let at = first.checked_sub(start(object)?)?;
+                object.is_complete().then_some((object, at, step.length()))
+            }
+            Step::Missing { .. } => None,
+        })
+        .collect();
+    let stretches = stretches?;
+    let newest = parts.newest()?;
+    let meta = || stored::completed(cx, newest, parts.complete);
+    let object = cx.store.join(&stretches, meta)?;
+    parts.note(record);
+    Some(object)
+}
+
 /// Answers from parts without holes.
 pub(crate) fn answer_from_parts<'c>(
     cx: &Context,
     parts: Parts,
     record: &mut Record,
 ) -> Option<Response<'c>> {
-    let newest = parts.objects.last().filter(|_| !parts.hit);
-    let newest = newest.or(parts.objects.first())?;
+    let newest = parts.newest()?;
     let mut head = stored::build(cx, newest, parts.hit);
     match parts.wanted {
         Wanted::Whole => restate(&mut head, 200),
@@ -390,12 +430,7 @@ pub(crate) fn answer_from_parts<'c>(
         }
         Wanted::Ranges(_) => restate(&mut head, 206),
     }
-    if !parts.hit {
-        record.cache.stored();
-    } else if !record.cache.has_waited() {
-        record.tag(ResultTag::MemHit);
-        record.cache.hit();
-    }
+    parts.note(record);
     sign(cx, &mut head, newest.meta.version, record, Some(newest));
     parts.assemble(head)
 }

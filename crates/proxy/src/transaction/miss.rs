@@ -159,6 +159,9 @@ pub(super) async fn complete<'c>(
             return pass(cx, admitted, input, output, record).await;
         }
     }
+    if let Some(object) = cache::join(cx, &parts, record) {
+        return Ok(cache::answer(cx, received, object, record));
+    }
     match cache::answer_from_parts(cx, *parts, record) {
         Some(response) => Ok(response),
         None => pass(cx, admitted, input, output, record).await,

@@ -495,7 +495,7 @@ impl State {
 }
 
 /// A complete body of these slices: one slice if it is small.
-fn seal(segments: VecDeque<Segment>, charge: Charge, counters: &Arc<Counters>) -> Done {
+pub(super) fn seal(segments: VecDeque<Segment>, charge: Charge, counters: &Arc<Counters>) -> Done {
     if segments.back().map_or(0, Segment::end) > WHOLE_BYTES_MAX as u64 {
         let segments = segments.into_iter().collect();
         return Done::Pages(Arc::new(Pages::new(segments, charge)));

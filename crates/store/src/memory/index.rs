@@ -165,6 +165,24 @@ impl<M: Weigh> Index<M> {
         })
     }
 
+    /// Links `object`, which is made of these parts; what it supersedes goes. `None` if one of them has gone.
+    pub(crate) fn join<'o>(
+        &self,
+        key: KeyRef<'_>,
+        parts: impl Iterator<Item = &'o Arc<Object<M>>>,
+        object: &Arc<Object<M>>,
+    ) -> Option<Removed<M>> {
+        self.change(key, |shard, ages| {
+            let there = shard.under(key);
+            let mut parts = parts;
+            let all = parts.all(|part| there.iter().any(|other| Arc::ptr_eq(other, part)));
+            all.then(|| {
+                shard.link(key.hash(), object, 0, ages);
+                shard.remove_superseded(key, object)
+            })
+        })
+    }
+
     pub(crate) fn remove_if(
         &self,
         key: KeyRef<'_>,

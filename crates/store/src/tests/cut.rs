@@ -1,4 +1,4 @@
-//! What is kept of a body that ends before its end.
+//! What is kept of a body that ends before its end, and how parts become a whole.
 
 use super::*;
 use crate::{Body, Files};
@@ -124,4 +124,77 @@ fn nothing_is_kept_of_what_went_meanwhile() {
     filler.append(b"x").unwrap();
     assert!(filler.keep_prefix(Kind::Part(0)).is_none());
     assert!(stored(&store).is_empty());
+}
+
+/// A part; of a variant of its own, so that it pushes out no other.
+fn part(store: &Arc<Store<Kind>>, variant: u8, first: u64, length: usize) -> Arc<Object<Kind>> {
+    let slot = store.lead(key("a"));
+    let bytes = pattern(first, length);
+    // In slices it comes as a whole.
+    if length < 1_000 {
+        return slot.insert(Kind::Part(variant), &bytes);
+    }
+    let (_, mut filler) = slot.publish(Kind::Part(variant), Some(length as u64), Keep::Store);
+    filler.append(&bytes).unwrap();
+    filler.finish().unwrap()
+}
+
+/// Of slices, pages and files: the whole has the bytes of the parts, and is one object like any other.
+#[test]
+fn parts_become_a_whole() {
+    for (one, two, three) in [(10, 20, 30), (500, 90_000, 1_000), (3_000_000, 70, 400_000)] {
+        let store = kinds();
+        let parts = [
+            part(&store, 1, 0, one),
+            part(&store, 2, one as u64 - 5, two),
+            part(&store, 3, (one + two) as u64 - 5, three),
+        ];
+        let stretches = [
+            (&parts[0], 0, one as u64),
+            (&parts[1], 5, two as u64 - 5),
+            (&parts[2], 0, three as u64),
+        ];
+        let whole = store.join(&stretches, || Kind::Whole(3)).unwrap();
+        let length = one + two - 5 + three;
+        assert_eq!(read(&whole), (pattern(0, length), Some(Ok(()))));
+        assert!(whole.is_complete() && whole.length() == Some(length as u64));
+        let found = stored(&store);
+        assert!(Arc::ptr_eq(&found[0], &whole));
+        assert!(
+            found.iter().all(|object| object.meta != Kind::Part(3)),
+            "superseded"
+        );
+        drop((parts, found));
+        store.purge();
+        assert!(
+            read(&whole).0 == pattern(0, length),
+            "its slices are its own"
+        );
+        drop(whole);
+        assert_eq!(store.usage().bytes, 0, "all is given back");
+    }
+}
+
+#[test]
+fn no_whole_is_made_of_parts_that_are_gone_or_arriving() {
+    let store = kinds();
+    let (one, two) = (part(&store, 1, 0, 10), part(&store, 2, 10, 10));
+    store.remove_object(&two);
+    assert!(
+        store
+            .join(&[(&one, 0, 10), (&two, 0, 10)], || Kind::Whole(0))
+            .is_none()
+    );
+    let (object, _filler) = arriving(&store, Kind::Part(3), 100, 50);
+    assert!(
+        store
+            .join(&[(&one, 0, 10), (&object, 10, 60)], || Kind::Whole(0))
+            .is_none()
+    );
+    assert!(store.join(&[], || Kind::Whole(0)).is_none());
+    assert!(
+        store.join(&[(&one, 5, 10)], || Kind::Whole(0)).is_none(),
+        "not so many"
+    );
+    assert!(store.join(&[(&one, 0, 10)], || Kind::Whole(0)).is_some());
 }
