@@ -167,7 +167,7 @@ impl<M: Weigh> Object<M> {
         Self::done(key, meta, Done::Disk(Arc::clone(body)), judged, counters)
     }
 
-    fn done(
+    pub(crate) fn done(
         key: KeyRef<'_>,
         meta: M,
         done: Done,

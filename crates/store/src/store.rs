@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use arc_swap::ArcSwapOption;
 
 use crate::collapse::{Begin, Entrance, Lead, Slot, Waiting};
-use crate::content::{Fill, Filler, Keep};
+use crate::content::{Done, Fill, Filler, Keep, joined};
 use crate::invalidate::Ledger;
 use crate::key::KeyRef;
 use crate::memory::{Eviction, Index};
@@ -190,6 +190,29 @@ impl<M: Weigh> Store<M> {
             self.make_room();
         }
         object
+    }
+
+    /// Puts a whole response in the place of its stored parts. Its body is these stretches of theirs, one after another:
+    /// first byte and length of each. `None` if one of them has gone, or isn't here as a whole, or the limits forbid it.
+    pub fn join(
+        &self,
+        stretches: &[(&Arc<Object<M>>, u64, u64)],
+        meta: impl FnOnce() -> M,
+    ) -> Option<Arc<Object<M>>> {
+        let parts = stretches.iter().map(|(part, ..)| *part);
+        let key = KeyRef::new(parts.clone().next()?.key());
+        let judged = parts.clone().map(|part| part.judged()).min()?;
+        if stretches.iter().map(|(.., length)| length).sum::<u64>() > self.object_bytes_max() {
+            return None;
+        }
+        let readers = stretches
+            .iter()
+            .map(|(part, first, length)| (part.reader(), *first, *length));
+        let body = joined(readers, &self.counters)?;
+        let object = Object::done(key, meta(), body, judged, &self.counters);
+        drop(self.index.join(key, parts, &object)?);
+        self.save(&object);
+        self.stands(&object).then_some(object)
     }
 
     /// Removes all variants of `key`; returns how many there were. Who reads them, goes on.
@@ -391,13 +414,31 @@ impl<M: Weigh> Store<M> {
         }
     }
 
+    /// The end of a fill that is cut: what has come takes its place, if it may.
+    pub(crate) fn shorten(
+        &self,
+        cut: &Arc<Object<M>>,
+        meta: M,
+        prefix: Done,
+    ) -> Option<Arc<Object<M>>> {
+        let key = KeyRef::new(cut.key());
+        let object = Object::done(key, meta, prefix, cut.judged(), &self.counters);
+        drop(self.index.shorten(key, cut, &object)?);
+        self.limit_variants(key, &object);
+        if !self.make_room() {
+            count(&self.counters.refusals);
+            self.unlink(&object);
+        }
+        self.stands(&object).then_some(object)
+    }
+
     /// The end of a fill that isn't kept: it goes, and so does what it supersedes.
     pub(crate) fn unkept(&self, object: &Arc<Object<M>>) {
         drop(self.index.remove_unkept(object));
     }
 
     pub(crate) fn unlink(&self, object: &Arc<Object<M>>) {
-        self.remove_object(object);
+        self.remove_from_memory(object);
     }
 
     /// Evicts until the limit is kept; false if that can't be.

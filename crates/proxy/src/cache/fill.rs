@@ -113,7 +113,8 @@ pub(crate) fn store<'c>(
             note_stored(cx, length, record);
             let response = answer::fresh(cx, received, object, record);
             let response = with_unstored(cx, response, &head, record);
-            tokio::task::spawn_local(fill(Rc::clone(cx), body, filler));
+            let method = received.head.method.clone();
+            tokio::task::spawn_local(fill(Rc::clone(cx), method, body, filler));
             cx.heads.give(head);
             response
         }
@@ -306,10 +307,11 @@ pub(super) fn pick<'c>(
     with_unstored(cx, response, head, record)
 }
 
-/// Fills a published response to its end. Goes on while clients read it; when the last one leaves,
+/// Fills a published response, which that method has asked for, to its end. Goes on while clients read it; when the last one leaves,
 /// `quick_abort_*` says whether the rest is worth fetching.
 pub(super) async fn fill(
     cx: Rc<Context>,
+    method: Method,
     mut body: Box<OriginBody<'static>>,
     mut filler: Filler<StoredResponse>,
 ) {
@@ -320,9 +322,7 @@ pub(super) async fn fill(
             piece = body.next() => piece,
             () = filler.all_readers_gone(), if !left_alone => {
                 if !worth_finishing(&cx, &filler) {
-                    cx.cells.count(Counter::FillsFailed);
-                    filler.fail();
-                    return;
+                    break;
                 }
                 left_alone = true;
                 continue;
@@ -332,7 +332,10 @@ pub(super) async fn fill(
             Ok(Piece::Data(data)) => {
                 cx.cells.add(Counter::HopBytesIn, data.len() as u64);
                 if filler.append(data).is_err() {
-                    break;
+                    // Longer than its origin has said: nothing of it is to be believed.
+                    cx.cells.count(Counter::FillsFailed);
+                    filler.fail();
+                    return;
                 }
                 filler.ready().await;
             }
@@ -350,7 +353,19 @@ pub(super) async fn fill(
         }
     }
     cx.cells.count(Counter::FillsFailed);
-    filler.fail();
+    give_up(&cx, &method, filler);
+}
+
+/// Cuts a response. What has come of it is kept as a part, if the rest can be asked for (RFC 9111 §3.3).
+fn give_up(cx: &Context, method: &Method, filler: Filler<StoredResponse>) {
+    let object = Arc::clone(filler.object());
+    let part = part::of_cut(cx, &object, filler.length(), filler.received());
+    // Parts are used while they are fresh.
+    let is_of_use = *method == Method::GET && object.meta.freshness.is_fresh(cx.unix_secs());
+    match part.filter(|_| is_of_use) {
+        Some(part) => drop(filler.keep_prefix(object.meta.cut(part))),
+        None => filler.fail(),
+    }
 }
 
 /// `quick_abort_min`, `_max`, `_pct`.

@@ -43,6 +43,9 @@ pub(crate) enum Met {
 /// its like; a second time is for origins that change their mind.
 const OTHER_VARIANTS_MAX: u8 = 2;
 
+/// How often a request waits for what is missing of stored parts; then it asks by itself.
+const HOLE_WAITS_MAX: u8 = 4;
+
 /// May the request wait for others, and others for it?
 pub(super) fn may_meet(cx: &Context, received: &Received<'_>) -> bool {
     // A request that was here before would wait for itself.
@@ -152,6 +155,58 @@ pub(crate) async fn meet(
             }
         };
     }
+}
+
+/// What there is to do about a hole in what is stored.
+#[derive(Debug)]
+pub(crate) enum AtHole {
+    /// This request asks for what is missing; others may wait for it.
+    Lead(Slot),
+    /// Another has found something out: what is stored now?
+    Again,
+}
+
+/// Of those who miss the same of what is stored in parts, one asks the origin. `waited`: how often this one has waited.
+pub(crate) async fn meet_at_hole(
+    cx: &Context,
+    received: &Received<'_>,
+    name: &[u8],
+    waited: u8,
+    record: &mut Record,
+) -> AtHole {
+    let key = KeyRef::new(received.key());
+    if waited == HOLE_WAITS_MAX || !may_meet(cx, received) {
+        return AtHole::Lead(cx.store.lead(key));
+    }
+    let waiting = match cx.store.begin(key, Some(name), |_| false) {
+        Start::Lead(slot) => return AtHole::Lead(slot),
+        Start::Found(_) => return AtHole::Again,
+        Start::Join(waiting) => waiting,
+    };
+    cx.cells.count(Counter::Collapsed);
+    let deadline = cx.ticker.deadline();
+    let timeout = cx.plan.config.collapsed_forwarding_timeout;
+    match deadline.limit(timeout, waiting).await {
+        Ok(Waited::Object(_)) => {
+            record.mark(Marks::COLLAPSED);
+            record.cache.waited(true);
+            AtHole::Again
+        }
+        Ok(Waited::Failed) => AtHole::Again,
+        Ok(Waited::Released) | Err(_) => {
+            record.cache.waited(false);
+            cx.cells.count(Counter::CollapsedAlone);
+            AtHole::Lead(cx.store.lead(key))
+        }
+    }
+}
+
+/// May this whole response answer the request, which began with parts of it?
+pub(crate) fn find_whole(cx: &Context, received: &Received<'_>) -> Option<Arc<Object>> {
+    let key = KeyRef::new(received.key());
+    let mut selector = Selector::of(&received.head.fields);
+    cx.store
+        .find(key, |meta| serves(cx, received, &mut selector, meta))
 }
 
 /// The origin could not be asked, and the stale response was kept.

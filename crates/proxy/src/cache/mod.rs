@@ -2,6 +2,7 @@
 //! from the store. What may be stored and reused is for `rules::caching` to say.
 
 mod answer;
+mod assemble;
 mod background;
 mod fill;
 mod meet;
@@ -43,8 +44,8 @@ use crate::reply::{Detail, Forward, clean, sign};
 pub(crate) use answer::{answer, validated};
 pub(crate) use background::validate as validate_in_background;
 pub(crate) use fill::store;
-pub(crate) use meet::{Met, begin_validation, meet};
-pub(crate) use part::{Hole, Parts, answer_from_parts, fill_hole};
+pub(crate) use meet::{AtHole, Met, begin_validation, find_whole, meet, meet_at_hole};
+pub(crate) use part::{Hole, Parts, answer_from_parts, fill_hole, gather, join};
 pub(crate) use purge::purge;
 pub(crate) use store_id::{StoreId, learn_store_id};
 pub(crate) use variants::{other_variants, pick_variant};
@@ -67,7 +68,7 @@ pub(crate) fn lookup(
     cx: &Context,
     received: &Received<'_>,
     record: &mut Record,
-) -> Result<Lookup, OnDisk> {
+) -> Result<Lookup, Box<OnDisk>> {
     record.tag(ResultTag::Miss);
     if let Some(why) = keeps_out(cx, received) {
         record.cache.forwarded(why);
@@ -87,7 +88,7 @@ pub(crate) fn lookup(
     });
     match found {
         Some(object) => Ok(judge(cx, received, object, ResultTag::MemHit, record)),
-        None if cx.store.may_be_on_disk(key) => Err(OnDisk(beside)),
+        None if cx.store.may_be_on_disk(key) => Err(Box::new(OnDisk(beside))),
         None => Ok(absent(cx, received, &beside, record)),
     }
 }
@@ -96,9 +97,10 @@ pub(crate) fn lookup(
 pub(crate) async fn lookup_on_disk(
     cx: &Context,
     received: &Received<'_>,
-    OnDisk(beside): OnDisk,
+    on_disk: Box<OnDisk>,
     record: &mut Record,
 ) -> Lookup {
+    let OnDisk(beside) = *on_disk;
     let fields = &received.head.fields;
     let name = |selector: &[u8]| {
         let vary = Vary::from_bytes(selector);
@@ -119,7 +121,7 @@ pub(crate) async fn lookup_on_disk(
 /// Nothing whole is stored that answers.
 fn absent(cx: &Context, received: &Received<'_>, beside: &Beside, record: &mut Record) -> Lookup {
     let only_stored = only_if_cached(effective_fields(received));
-    let parts = beside.in_parts.then(|| part::gather(cx, received));
+    let parts = beside.in_parts.then(|| gather(cx, received));
     if let Some(parts) = parts.flatten()
         && (parts.hole().is_none() || !only_stored)
     {

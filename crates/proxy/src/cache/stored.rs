@@ -11,7 +11,9 @@ use rules::caching::validate::{self, Validators};
 use rules::caching::vary::{Selector, Vary};
 use store::{Tag, Weigh};
 use wire::field::FieldId;
-use wire::http1::{Limits, ResponseHead, Version, parse_response, write_status_line};
+use wire::http1::{
+    Limits, ResponseHead, Version, parse_response, reason_phrase, write_status_line,
+};
 use wire::value::date;
 
 use crate::cache::{persist, tags};
@@ -112,6 +114,20 @@ impl StoredResponse {
         Self {
             part: Some(Box::new(part)),
             ..Self::new(cx, head, version, storable, tags, None)
+        }
+    }
+
+    /// The part that is left of it.
+    pub(crate) fn cut(&self, part: Part) -> Self {
+        Self {
+            head: self.head.clone(),
+            vary: self.vary.clone(),
+            tags: self.tags.clone(),
+            validating: AtomicBool::new(false),
+            part: Some(Box::new(part)),
+            content_type: self.content_type.clone(),
+            etag: self.etag.clone(),
+            ..*self
         }
     }
 
@@ -326,6 +342,22 @@ impl Weigh for StoredResponse {
             ..*self
         })
     }
+}
+
+/// The whole response, of this length, that a stored part is of.
+pub(super) fn completed(cx: &Context, part: &Object, length: u64) -> StoredResponse {
+    let meta = &part.meta;
+    let mut head = build(cx, part, false);
+    head.status = 200;
+    head.set_reason(reason_phrase(200).as_bytes());
+    let storable = Storable {
+        freshness: meta.freshness,
+        vary: meta.vary.clone(),
+    };
+    let tags = meta.tags.clone();
+    let completed = StoredResponse::new(cx, &head, meta.version, storable, tags, Some(length));
+    cx.heads.give(head);
+    completed
 }
 
 /// The head as fields, for replies that are not the stored response as it is. With `aged`, Age is

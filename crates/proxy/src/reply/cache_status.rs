@@ -113,6 +113,11 @@ impl CacheStatus {
         self.collapsed = Some(got);
     }
 
+    /// Did it wait for another's fetch?
+    pub(crate) fn has_waited(&self) -> bool {
+        self.collapsed.is_some()
+    }
+
     /// Adds a detail.
     pub(crate) fn because(&mut self, detail: Detail) {
         self.detail = Some(detail);

@@ -7,7 +7,7 @@ use http::Method;
 use wire::field::FieldId;
 use wire::http1::Framing;
 
-use crate::cache::{Conditions, Met, Parts};
+use crate::cache::{AtHole, Conditions, Met, Parts};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Side};
 use crate::fetch::{self, Fetched, Order};
@@ -119,13 +119,31 @@ pub(super) async fn complete<'c>(
     if parts.hole().is_some() {
         access::admit_miss(cx, received).await?; // miss_access
     }
+    let mut waited = 0;
     while let Some(hole) = parts.hole() {
+        let name = parts.name_of(hole);
+        let slot = match cache::meet_at_hole(cx, received, &name, waited, record).await {
+            AtHole::Lead(slot) => slot,
+            AtHole::Again => {
+                waited += 1;
+                if let Some(object) = cache::find_whole(cx, received) {
+                    let response = cache::answer(cx, received, object, record);
+                    if !came_too_late(&response, record) {
+                        return Ok(response);
+                    }
+                } else if let Some(more) = cache::gather(cx, received) {
+                    *parts = more;
+                    continue;
+                }
+                return pass(cx, admitted, input, output, record).await;
+            }
+        };
         let validator = parts.validator().into();
         let order = Order {
             conditions: Some(Conditions::Missing { hole, validator }),
-            ..Order::plain()
+            upgrade: false,
+            wanted: &|| slot.waiters() > 0,
         };
-        let slot = cache::may_fill(cx, received);
         let fetched = fetch::send(cx, admitted, order, None, Some(output), record).await?;
         let Fetched::Response(mut head, body) = fetched else {
             return Err(unasked());
@@ -135,10 +153,14 @@ pub(super) async fn complete<'c>(
             let slot = Some(slot);
             return Ok(cache::store(cx, received, None, slot, head, body, record));
         }
-        if !cache::fill_hole(cx, received, &mut parts, hole, &mut head, body, record) {
+        let place = (hole, slot);
+        if !cache::fill_hole(cx, received, &mut parts, place, &mut head, body, record) {
             parts.forget(cx);
             return pass(cx, admitted, input, output, record).await;
         }
+    }
+    if let Some(object) = cache::join(cx, &parts, record) {
+        return Ok(cache::answer(cx, received, object, record));
     }
     match cache::answer_from_parts(cx, *parts, record) {
         Some(response) => Ok(response),

@@ -293,13 +293,31 @@ impl<M: Weigh> Filler<M> {
         drop(self);
     }
 
-    fn finish_stored(&mut self) {
-        // The unused rest of the last page would be held as long as the body.
+    /// Cuts the body, and stores what has come of it as a response of its own, described by `meta`. Not if it was only
+    /// shared, has been removed meanwhile, or there is a whole response that the part would push out.
+    pub fn keep_prefix(mut self, meta: M) -> Option<Arc<Object<M>>> {
+        if self.keep == Keep::ShareOnly {
+            return None;
+        }
+        if let Filing::NotYet = self.filing {
+            self.filing = Filing::Ended; // too short for one
+        }
+        self.end_last_page();
+        let prefix = self.fill.prefix()?;
+        self.store.shorten(&self.object, meta, prefix)
+    }
+
+    /// The unused rest of the last page would be held as long as the body.
+    fn end_last_page(&mut self) {
         let used = self.received() - self.page_start;
         let wasteful = self.page_room() as u64 > used / 8;
         if !self.file() && used > 0 && (wasteful || self.page_slices > PAGE_SLICES_MAX) {
             self.fill.merge_from(self.page_start);
         }
+    }
+
+    fn finish_stored(&mut self) {
+        self.end_last_page();
         if let Some(done) = self.fill.complete() {
             self.object.complete(done);
             self.store.completed(&self.object);

@@ -1,6 +1,7 @@
 //! Tests of the store as a whole, and what they share.
 
 mod collapse;
+mod cut;
 mod eviction;
 mod files;
 mod fills;
