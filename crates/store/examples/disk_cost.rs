@@ -35,8 +35,27 @@ fn main() {
     store(&volume, objects);
     find(&volume, objects);
     large(&volume);
-    volume.close().unwrap();
+    println!("{:#?}", volume.usage());
+    timed("close", 1, || volume.close().unwrap());
     drop(volume);
+    println!("From a checkpoint:");
+    let volume = open(&options);
+    find(&volume, objects);
+    drop(volume);
+    println!("From the log:");
+    for ending in ["a", "b"] {
+        // Two were not taken, if there was too little to store.
+        drop(std::fs::remove_file(
+            options.path.join(format!("squall.log.index-{ending}")),
+        ));
+    }
+    drop(open(&options));
+    println!("From shared memory, first and second time:");
+    let options = VolumeOptions {
+        shared_memory: Some(PathBuf::from("/dev/shm")),
+        ..options
+    };
+    drop(open(&options));
     let volume = open(&options);
     find(&volume, objects);
     println!("{:#?}", volume.usage());
@@ -95,7 +114,6 @@ fn store(volume: &Volume, objects: u64) {
         }
         volume.flush().unwrap();
     });
-    println!("{:#?}", volume.usage());
 }
 
 fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {

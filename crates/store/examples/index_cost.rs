@@ -125,7 +125,7 @@ fn checkpoint(index: &Index, path: &Path) -> std::io::Result<()> {
     if let Some(title) = Title::read(&file, &VOLUME)?
         && let Some(mut reader) = ImageReader::new(&restored, title)
     {
-        while reader.step(&restored, &file, |_| true)? {}
+        while reader.step(&restored, &file, |_, _| true)? {}
     }
     println!(
         "image read: {} of {} places in {} ms, {} ms of the processor",

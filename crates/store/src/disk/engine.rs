@@ -12,7 +12,7 @@ use super::device::Device;
 use super::format::{Draft, HEAD, Superblock};
 use super::geometry::Geometry;
 use super::index::{Index, Inserted, Origin, Place};
-use super::log::{Log, NoRoom, Phase, Run, Stream};
+use super::log::{Log, NoRoom, Numbers, Run, Stream};
 use super::options::VolumeOptions;
 use super::reads::Reads;
 use super::segments::Segments;
@@ -69,6 +69,11 @@ pub(crate) struct Engine {
     pub(crate) origin: Origin,
     pub(crate) segments: Segments,
     log: Mutex<Log>,
+    /// What recovery passes over: of each key that it met in the log, or that was stored or removed meanwhile, the
+    /// highest number.
+    pub(crate) met: Mutex<Numbers>,
+    /// Held while a checkpoint is taken.
+    pub(crate) imaging: Mutex<()>,
     /// There may be something to write.
     pub(crate) work: Condvar,
     /// Something was written, or became free.
@@ -82,6 +87,8 @@ pub(crate) struct Engine {
     reading: AtomicU32,
     writing: AtomicU32,
     down: AtomicBool,
+    /// Recovery has come to its end.
+    recovered: AtomicBool,
 }
 
 impl Engine {
@@ -92,7 +99,7 @@ impl Engine {
     ) -> io::Result<Self> {
         let geometry = superblock.geometry;
         let first_lsn = superblock.epoch << 40;
-        let mark = superblock.mark();
+        let mark = superblock.chunk_mark();
         let slots = |object_bytes| {
             usize::try_from(geometry.log_bytes() / object_bytes).unwrap_or(usize::MAX)
         };
@@ -118,6 +125,8 @@ impl Engine {
             index,
             origin,
             segments: Segments::new(geometry.segments),
+            met: Mutex::default(),
+            imaging: Mutex::new(()),
             work: Condvar::new(),
             progress: Condvar::new(),
             scarce: Condvar::new(),
@@ -127,6 +136,7 @@ impl Engine {
             reading: AtomicU32::new(0),
             writing: AtomicU32::new(0),
             down: AtomicBool::new(false),
+            recovered: AtomicBool::new(false),
         })
     }
 
@@ -164,7 +174,7 @@ impl Engine {
     pub(crate) fn log_with_room(&self) -> MutexGuard<'_, Log> {
         let waited = self
             .progress
-            .wait_while(self.log(), |log| log.is_full() && log.run == Run::On);
+            .wait_while(self.log(), |log| log.is_full() && log.run != Run::Stop);
         waited.unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -182,6 +192,16 @@ impl Engine {
 
     pub(crate) fn is_down(&self) -> bool {
         self.down.load(Relaxed)
+    }
+
+    /// Could something be found under this hash?
+    pub(crate) fn may_have(&self, hash: u64) -> bool {
+        let known = self.recovered.load(Relaxed);
+        !self.is_down() && (!known || !self.index.find(hash).is_empty())
+    }
+
+    pub(crate) fn note_recovered(&self) {
+        self.recovered.store(true, Relaxed);
     }
 
     pub(crate) fn take_down(&self) {
@@ -253,7 +273,7 @@ impl Engine {
         let mut log = self.log();
         let lsn = log.number();
         let place = self.append(&mut log, Stream::New, draft, lsn, 0)?;
-        self.meet(&mut log, draft.hash(), lsn);
+        self.pass_over(&log, draft.hash(), lsn);
         self.index_only(draft.hash(), place);
         Ok(place)
     }
@@ -277,13 +297,6 @@ impl Engine {
             self.scarce.notify_one();
         }
         Ok(result?)
-    }
-
-    /// Has recovery pass over what is older of this key.
-    fn meet(&self, log: &mut Log, hash: u64, lsn: u64) {
-        if log.phase != Phase::Serving {
-            log.seen.insert(hash, lsn);
-        }
     }
 
     /// Makes `place` the only one of this hash. Two keys share one once in a million; then the older is lost.
@@ -311,6 +324,8 @@ impl Engine {
     /// Makes sure that nothing is found under this hash, now or after a crash.
     pub(crate) fn remove(&self, hash: u64) -> bool {
         let mut log = self.log();
+        let lsn = log.number();
+        self.pass_over(&log, hash, lsn);
         let mut removed = false;
         for place in self.index.find(hash) {
             removed |= self.index.remove(hash, place);
@@ -320,8 +335,6 @@ impl Engine {
         if !removed && all_known {
             return false;
         }
-        let lsn = log.number();
-        self.meet(&mut log, hash, lsn);
         self.bury(&mut log, hash, lsn);
         log.hurry();
         self.work.notify_one();
@@ -342,7 +355,7 @@ impl Engine {
     /// Has `waker` woken when there may be room; `false` if there never will be.
     pub(crate) fn wait_for_room(&self, waker: &Waker) -> bool {
         let mut log = self.log();
-        let ever = log.run == Run::On && !self.is_down();
+        let ever = log.run != Run::Stop && !self.is_down();
         if ever {
             log.wait(waker);
         }
@@ -375,7 +388,7 @@ impl Engine {
     /// Waits until all that was added before is in the file, or lost. `false` if that takes longer than `most`.
     pub(crate) fn flush(&self, most: Duration) -> bool {
         let log = self.log();
-        let unpaid = |log: &mut Log| log.run == Run::On && !self.pay(log);
+        let unpaid = |log: &mut Log| log.run != Run::Stop && !self.pay(log);
         let waited = self.progress.wait_timeout_while(log, most, unpaid);
         let (log, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
         drop(log);
@@ -391,9 +404,9 @@ impl Engine {
                 target = log.seal_all().ok();
                 self.work.notify_one();
             }
-            target.is_none_or(|target| log.written_total() < target) && log.run == Run::On
+            target.is_none_or(|target| log.written_total() < target) && log.run != Run::Stop
         });
         let (log, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-        log.run == Run::On && !timeout.timed_out()
+        log.run != Run::Stop && !timeout.timed_out()
     }
 }

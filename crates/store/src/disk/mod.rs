@@ -14,8 +14,10 @@
 //! | `find`, `reads` | reading, at once where the kernel has it in memory, else by threads that wait |
 //! | `large/` | bodies in fragments |
 //! | `writer`, `reclaim` with `reinsert`, `recover` | the other threads |
+//! | `checkpoint` | images of the index beside the log |
 //! | `engine`, `device` | what all threads share; the file |
 
+mod checkpoint;
 mod device;
 mod engine;
 mod find;

@@ -29,7 +29,7 @@ fn free_min(geometry: &Geometry) -> usize {
 
 /// Segments to make free in one go, as each go costs a wait for the disk.
 fn batch(geometry: &Geometry) -> usize {
-    (geometry.segments / 100).max(1) as usize
+    free_min(geometry) / 2
 }
 
 /// The life of the reclaiming thread: first it learns what there is.

@@ -4,49 +4,83 @@
 
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::{MutexGuard, PoisonError};
 
+use super::checkpoint::{Image, restore};
 use super::engine::Engine;
 use super::format::{ChunkHead, Entry, Kind, entries};
 use super::geometry::BLOCK;
-use super::index::{Origin, Place, SizeCode, Uses};
+use super::index::{Origin, Place, Places, SizeCode, Uses};
 use super::log::{Log, Numbers, Phase, Run};
 use crate::usage::count;
+
+/// How an entry of a table relates to the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    /// It may be the first of its key, or the newest.
+    All,
+    /// An image was restored in part: what it has is the newest, unless the log after it has said otherwise.
+    Gaps,
+}
 
 /// Learns what is stored. Ends early when the volume is closed.
 pub(crate) fn run(engine: &Engine) {
     let attached = engine.is_attached();
+    let image = Image::open(engine).filter(|_| !attached);
     let Some(used) = segments(engine) else {
         return;
     };
-    if attached {
+    let mut missing = !attached;
+    if let Some(image) = image {
+        // What came after the image goes first, so that nothing is found that was removed or replaced since.
+        let tail = |segment: &u32| image.tail(engine, *segment) < engine.geometry.segment();
+        for number in used.iter().copied().rev().filter(tail) {
+            read(engine, number, image.tail(engine, number), Reading::All);
+        }
+        missing = !restore(engine, &image);
+        if missing {
+            count(&engine.counters.images_failed);
+            read_all(engine, &used, Reading::Gaps);
+        }
+    } else if missing {
+        read_all(engine, &used, Reading::All);
+    }
+    if engine.log().run == Run::On {
         serve(engine);
+    }
+}
+
+fn read_all(engine: &Engine, used: &[u32], reading: Reading) {
+    for number in used.iter().rev() {
+        read(engine, *number, 0, reading);
+    }
+}
+
+/// Reads the tables of a segment, of the chunks that begin at `from` or later.
+fn read(engine: &Engine, number: u32, from: u32, reading: Reading) {
+    if engine.log().run != Run::On {
         return;
     }
-    for number in used.into_iter().rev() {
-        if engine.log().run != Run::On {
-            return;
-        }
-        let end = each_chunk(engine, number, |head, entries| {
-            let mut log = engine.log();
-            for entry in entries {
-                learn(engine, &mut log, number, head, entry);
-            }
-        });
+    let end = each_chunk(engine, number, |head, entries| {
         let log = engine.log();
-        if !log.is_void(engine.segments.born(number)) {
-            engine.segments.set_written(number, end);
+        for entry in entries.into_iter().filter(|_| head.at >= from) {
+            learn(engine, &log, (number, head), entry, reading);
         }
-        drop(log);
-        count(&engine.counters.segments_recovered);
+    });
+    let log = engine.log();
+    if !log.is_void(engine.segments.born(number)) {
+        engine.segments.set_written(number, end);
     }
-    serve(engine);
+    drop(log);
+    count(&engine.counters.segments_recovered);
 }
 
 /// All there is can be found now. The next process may take the index over as it is, whenever this one ends.
 fn serve(engine: &Engine) {
     let mut log = engine.log();
     log.phase = Phase::Serving;
-    log.seen = Numbers::new();
+    engine.note_recovered();
+    *engine.met() = Numbers::new();
     engine.index.set_lsn(engine.superblock().epoch);
 }
 
@@ -157,17 +191,25 @@ fn decode(engine: &Engine, number: u32, at: u32, block: &[u8]) -> Option<ChunkHe
 }
 
 /// Takes an entry of a table into the index, if no newer one of its key has been met.
-fn learn(engine: &Engine, log: &mut Log, number: u32, head: &ChunkHead, entry: Entry) {
+fn learn(engine: &Engine, log: &Log, at: (u32, &ChunkHead), entry: Entry, reading: Reading) {
+    let (number, head) = at;
     if entry.kind == Kind::Fragment || log.is_void(head.born) {
         return;
     }
-    let newest = log.seen.insert(entry.hash, entry.lsn).unwrap_or(0);
-    if newest >= entry.lsn {
-        log.seen.insert(entry.hash, newest);
+    let Some(first) = engine.meet(entry.hash, entry.lsn) else {
+        return;
+    };
+    let found = if first && reading == Reading::All {
+        // Nothing can be there.
+        Places::new()
+    } else {
+        engine.index.find(entry.hash)
+    };
+    if first && !found.is_empty() {
         return;
     }
     if entry.kind == Kind::Tombstone {
-        for place in engine.index.find(entry.hash) {
+        for place in found {
             engine.index.remove(entry.hash, place);
         }
         return;
@@ -176,7 +218,7 @@ fn learn(engine: &Engine, log: &mut Log, number: u32, head: &ChunkHead, entry: E
         granule: engine.geometry.granule_at(number, head.at + entry.at),
         size: SizeCode::of_bytes(entry.bytes),
     };
-    if newest == 0 {
+    if found.is_empty() {
         engine.index_new(entry.hash, place);
     } else {
         engine.index_only(entry.hash, place);
@@ -184,5 +226,33 @@ fn learn(engine: &Engine, log: &mut Log, number: u32, head: &ChunkHead, entry: E
     if entry.frequency > 0 {
         let uses = Uses::new(u32::from(entry.frequency), 0);
         engine.index.set_uses(entry.hash, place, uses);
+    }
+}
+
+impl Engine {
+    fn met(&self) -> MutexGuard<'_, Numbers> {
+        self.met.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has recovery pass over what is older of this key.
+    pub(crate) fn pass_over(&self, log: &Log, hash: u64, lsn: u64) {
+        if log.phase != Phase::Serving {
+            self.met().insert(self.index.known_of(hash), lsn);
+        }
+    }
+
+    /// Notes a record of this key: whether it is the first, or `None` if a newer one was met.
+    fn meet(&self, hash: u64, lsn: u64) -> Option<bool> {
+        let mut met = self.met();
+        let newest = met.entry(self.index.known_of(hash)).or_insert(0);
+        let first = *newest == 0;
+        let newer = *newest < lsn;
+        *newest = lsn.max(*newest);
+        newer.then_some(first)
+    }
+
+    /// Whether something newer than the image was met of what the index knows so much of.
+    pub(crate) fn has_met(&self, known: u64) -> bool {
+        self.met().contains_key(&known)
     }
 }

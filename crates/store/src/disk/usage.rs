@@ -73,6 +73,10 @@ pub struct VolumeUsage {
     pub refused_closed: u64,
     /// Reads not done as too many waited.
     pub reads_refused: u64,
+    /// Checkpoints taken.
+    pub images: u64,
+    /// Checkpoints that could not be taken, or not be used.
+    pub images_failed: u64,
     /// Bytes written.
     pub bytes_written: u64,
     /// Bytes read.
@@ -104,6 +108,8 @@ pub(crate) struct Counters {
     pub(crate) refused_full: AtomicU64,
     pub(crate) refused_closed: AtomicU64,
     pub(crate) reads_refused: AtomicU64,
+    pub(crate) images: AtomicU64,
+    pub(crate) images_failed: AtomicU64,
     pub(crate) bytes_written: AtomicU64,
     pub(crate) bytes_read: AtomicU64,
     pub(crate) write_errors: AtomicU64,

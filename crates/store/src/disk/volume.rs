@@ -12,14 +12,14 @@ use smallvec::SmallVec;
 use super::device::Device;
 use super::engine::{Engine, Refused};
 use super::find::{Found, Stored, StoredBody};
-use super::format::{Draft, Kind, Stamps, Superblock};
+use super::format::{Draft, Kind, Mark, Stamps, Superblock};
 use super::geometry::Geometry;
 use super::index::Origin;
 use super::large::{Extents, Writing};
 use super::log::{Phase, Run};
 use super::options::VolumeOptions;
 use super::usage::{VolumeState, VolumeUsage};
-use super::{reads, reclaim, writer};
+use super::{checkpoint, reads, reclaim, writer};
 
 /// How long [`Volume::close`] and [`Volume::flush`] wait for the disk.
 const FLUSH_MAX: Duration = Duration::from_secs(10);
@@ -66,7 +66,7 @@ impl Volume {
             secret,
             epoch: 0,
             watermark: 0,
-            clean: true,
+            image: Mark::default(),
         };
         // Both copies, so that nothing of an older volume is left.
         for _ in 0..2 {
@@ -89,7 +89,6 @@ impl Volume {
         superblock.geometry = superblock.geometry.resized(options.bytes);
         superblock.epoch += 1;
         superblock.sequence += 1;
-        superblock.clean = false;
         superblock.write(&device)?;
         let engine = Arc::new(Engine::new(options, device, superblock)?);
         let threads = Mutex::new(start(&engine)?);
@@ -141,11 +140,10 @@ impl Volume {
         }
     }
 
-    /// Whether something may be stored under `key`. It looks into the index only.
+    /// Whether something may be stored under `key`. It looks into the index only, and says yes while that isn't whole.
     #[must_use]
     pub fn may_have(&self, key: &[u8]) -> bool {
-        let engine = &self.engine;
-        !engine.is_down() && !engine.index.find(engine.hash(key)).is_empty()
+        self.engine.may_have(self.engine.hash(key))
     }
 
     /// How much waits to be written or read, to compare volumes by.
@@ -240,22 +238,28 @@ impl Volume {
     /// If the disk fails, or takes too long.
     pub fn close(&self) -> io::Result<()> {
         let flushed = self.flush();
+        self.end(Run::Closing);
+        let taken = flushed.and_then(|()| checkpoint::take_last(&self.engine));
         self.stop();
-        flushed?;
-        self.engine
-            .write_superblock(|superblock| superblock.clean = true)
+        self.engine.device.unlock()?;
+        taken
     }
 
-    /// Ends the threads, whatever is left to be written.
-    fn stop(&self) {
-        self.engine.take_down();
+    fn end(&self, run: Run) {
         let mut log = self.engine.log();
-        log.run = Run::Stop;
+        log.run = run;
         // Who waits for room is told that there will be none.
         log.wake();
         drop(log);
         self.engine.work.notify_all();
         self.engine.scarce.notify_all();
+        self.engine.progress.notify_all();
+    }
+
+    /// Ends the threads, whatever is left to be written.
+    fn stop(&self) {
+        self.engine.take_down();
+        self.end(Run::Stop);
         self.engine.reads.close();
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         for thread in threads.drain(..) {
@@ -317,6 +321,8 @@ impl Volume {
             refused_full: counters.refused_full.load(Relaxed),
             refused_closed: counters.refused_closed.load(Relaxed),
             reads_refused: counters.reads_refused.load(Relaxed),
+            images: counters.images.load(Relaxed),
+            images_failed: counters.images_failed.load(Relaxed),
             bytes_written: counters.bytes_written.load(Relaxed),
             bytes_read: counters.bytes_read.load(Relaxed),
             write_errors: counters.write_errors.load(Relaxed),
@@ -353,6 +359,7 @@ fn start(engine: &Arc<Engine>) -> io::Result<Vec<JoinHandle<()>>> {
     };
     spawn("store-write", |engine| writer::run(engine))?;
     spawn("store-reclaim", |engine| reclaim::run(engine))?;
+    spawn("store-image", |engine| checkpoint::run(engine))?;
     for _ in 0..engine.options.readers.max(1) {
         spawn("store-read", reads::run)?;
     }

@@ -32,14 +32,8 @@ fn next(engine: &Engine, ticked: &mut Instant) -> Option<std::sync::Arc<Sealed>>
         if log.run == Run::Stop {
             return None;
         }
-        if log.run == Run::Flush {
-            log.hurry();
-        }
         if let Some(chunk) = log.next_sealed() {
             return Some(chunk);
-        }
-        if log.run == Run::Flush {
-            return None;
         }
         let due = TICK.saturating_sub(ticked.elapsed());
         if due.is_zero() {

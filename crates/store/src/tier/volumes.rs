@@ -186,7 +186,8 @@ impl Volumes {
         let others = self.all.iter();
         let others = others.filter(|volume| kept.is_none_or(|kept| !Arc::ptr_eq(kept, volume)));
         // All are asked, whatever the first says.
-        others.filter(|volume| volume.remove(key)).count() > 0
+        let having = others.filter(|volume| kept.is_none() || volume.may_have(key));
+        having.filter(|volume| volume.remove(key)).count() > 0
     }
 
     fn choose(&self, bytes: Option<u64>) -> Option<&Arc<Volume>> {

@@ -12,7 +12,7 @@ const MAGIC: u32 = u32::from_le_bytes(*b"SqCh");
 /// What a chunk's head says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkHead {
-    /// The volume's [`mark`](super::Superblock::mark).
+    /// The volume's [`chunk_mark`](super::Superblock::chunk_mark).
     pub(crate) mark: u64,
     /// The number under which its segment was begun.
     pub(crate) born: u64,

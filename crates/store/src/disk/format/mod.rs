@@ -17,7 +17,7 @@ pub(crate) use chunk::{ChunkHead, Entry, entries, write_table};
 pub(crate) use extents::{EXTENT, Extent, ExtentList};
 pub use record::Stamps;
 pub(crate) use record::{Draft, Kind, Parsed, Record, parse};
-pub(crate) use superblock::Superblock;
+pub(crate) use superblock::{Filled, Mark, Superblock};
 
 /// Bytes of a record's head, and of a chunk's.
 pub(crate) const HEAD: usize = 64;

@@ -26,8 +26,28 @@ pub(crate) struct Superblock {
     pub(crate) epoch: u64,
     /// Segments that were begun before this number hold nothing any more.
     pub(crate) watermark: u64,
-    /// Whether it was closed in order, with a checkpoint of this number.
-    pub(crate) clean: bool,
+    /// The checkpoint that counts.
+    pub(crate) image: Mark,
+}
+
+/// Up to where the log is in a checkpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Counts the checkpoints; 0 if there is none.
+    pub(crate) number: u64,
+    /// Segments that were begun later hold nothing of what is in it.
+    pub(crate) lsn: u64,
+    /// The segments that were being filled.
+    pub(crate) open: [Filled; 3],
+}
+
+/// A segment that was being filled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Filled {
+    /// The number it was begun under; 0 if there was none.
+    pub(crate) born: u64,
+    /// Bytes of it that had been filled.
+    pub(crate) filled: u32,
 }
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -39,13 +59,35 @@ struct Raw {
     granule_log2: u8,
     chunk_log2: u8,
     segment_log2: u8,
-    clean: u8,
+    reserved: u8,
     segments: U32,
     uuid: [u8; 16],
     secret: U64,
     sequence: U64,
     epoch: U64,
     watermark: U64,
+    image_number: U64,
+    image_lsn: U64,
+    image_born: [U64; 3],
+    image_filled: [U32; 3],
+}
+
+impl Raw {
+    fn mark(&self) -> Mark {
+        let mut open = [Filled::default(); 3];
+        let raw = self.image_born.iter().zip(&self.image_filled);
+        for (open, (born, filled)) in open.iter_mut().zip(raw) {
+            *open = Filled {
+                born: born.get(),
+                filled: filled.get(),
+            };
+        }
+        Mark {
+            number: self.image_number.get(),
+            lsn: self.image_lsn.get(),
+            open,
+        }
+    }
 }
 
 impl Superblock {
@@ -58,13 +100,17 @@ impl Superblock {
             granule_log2: self.geometry.granule_log2,
             chunk_log2: self.geometry.chunk_log2,
             segment_log2: self.geometry.segment_log2,
-            clean: u8::from(self.clean),
+            reserved: 0,
             segments: self.geometry.segments.into(),
             uuid: self.uuid,
             secret: self.secret.into(),
             sequence: self.sequence.into(),
             epoch: self.epoch.into(),
             watermark: self.watermark.into(),
+            image_number: self.image.number.into(),
+            image_lsn: self.image.lsn.into(),
+            image_born: self.image.open.map(|open| open.born.into()),
+            image_filled: self.image.open.map(|open| open.filled.into()),
         };
         raw.crc = checksum(&raw).into();
         let mut block = raw.as_bytes().to_vec();
@@ -90,7 +136,7 @@ impl Superblock {
             secret: raw.secret.get(),
             epoch: raw.epoch.get(),
             watermark: raw.watermark.get(),
-            clean: raw.clean == 1,
+            image: raw.mark(),
         })
     }
 
@@ -117,8 +163,8 @@ impl Superblock {
         device.sync()
     }
 
-    /// What marks the chunks of this volume, so that those of an older one in the same place don't count.
-    pub(crate) fn mark(&self) -> u64 {
+    /// What chunks of this volume are known by, so that those of an older one in the same place don't count.
+    pub(crate) fn chunk_mark(&self) -> u64 {
         u64::from(crc32fast::hash(&self.uuid)) << 32 | self.secret & 0xffff_ffff
     }
 }
@@ -131,7 +177,7 @@ fn checksum(raw: &Raw) -> u32 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Geometry, Superblock};
+    use super::{Filled, Geometry, Mark, Raw, Superblock};
 
     fn superblock() -> Superblock {
         Superblock {
@@ -141,7 +187,11 @@ mod tests {
             secret: 1 << 60 | 5,
             epoch: 3,
             watermark: 99,
-            clean: true,
+            image: Mark {
+                number: 4,
+                lsn: 1 << 50,
+                open: [1, 2, 3].map(|born| Filled { born, filled: 9 }),
+            },
         }
     }
 
@@ -158,7 +208,7 @@ mod tests {
     proptest! {
         /// No flipped bit in what is used goes unnoticed.
         #[test]
-        fn a_flipped_bit_is_seen(at in 0usize..72, bit in 0u8..8) {
+        fn a_flipped_bit_is_seen(at in 0usize..size_of::<Raw>(), bit in 0u8..8) {
             let mut block = superblock().encode();
             block[at] ^= 1 << bit;
             prop_assert_eq!(Superblock::decode(&block), None);

@@ -17,7 +17,7 @@ use std::task::Waker;
 
 use bytes::Bytes;
 
-use super::format::{Draft, ENTRY, HEAD};
+use super::format::{Draft, ENTRY, Filled, HEAD, Mark};
 use super::geometry::{Geometry, narrow};
 use super::index::{Place, SizeCode};
 use super::segments::Segments;
@@ -65,9 +65,9 @@ pub(crate) enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Run {
     On,
-    /// They end as soon as all is written.
-    Flush,
-    /// They end at once.
+    /// All end but those that write and read.
+    Closing,
+    /// All end at once.
     Stop,
 }
 
@@ -111,15 +111,13 @@ pub(crate) struct Log {
     /// What was begun before this number is void.
     void_below: u64,
     waiting: Vec<Waker>,
-    /// Whether what is open must not wait for the next tick.
+    /// Whether tombstones must not wait for the next tick.
     hurry: bool,
     /// Removed keys, with the number of their removal, that there was no room to write down. Until there is, a crash
     /// brings back what was stored under them.
     owed: Vec<(u64, u64)>,
     pub(crate) run: Run,
     pub(crate) phase: Phase,
-    /// While recovering, the highest number seen of each key that was met, in the log or since.
-    pub(crate) seen: Numbers,
 }
 
 impl Log {
@@ -145,7 +143,6 @@ impl Log {
             owed: Vec::new(),
             run: Run::On,
             phase: Phase::Opening,
-            seen: Numbers::new(),
         }
     }
 
@@ -272,8 +269,26 @@ impl Log {
         for stream in [Stream::New, Stream::Again, Stream::Large] {
             self.seal(stream)?;
         }
-        self.hurry = false;
         Ok(self.sealed_total)
+    }
+
+    /// Seals all open chunks, and marks where what is added from now on begins.
+    pub(crate) fn mark(&mut self) -> Result<Mark, NoRoom> {
+        self.seal_all()?;
+        let lsn = self.number();
+        let open = [&self.new, &self.again, &self.large].map(|stream| {
+            stream
+                .segment
+                .map_or_else(Filled::default, |segment| Filled {
+                    born: segment.born,
+                    filled: segment.next,
+                })
+        });
+        Ok(Mark {
+            number: 0,
+            lsn,
+            open,
+        })
     }
 
     /// Has the fragments that were added so far be written before what is added from now on.
@@ -311,7 +326,7 @@ impl Log {
         self.owed.is_empty()
     }
 
-    /// Has what is open written at once.
+    /// Has tombstones written at once.
     pub(crate) fn hurry(&mut self) {
         self.hurry = true;
     }
@@ -320,7 +335,7 @@ impl Log {
     pub(crate) fn next_sealed(&mut self) -> Option<Arc<Sealed>> {
         if self.hurry && self.sealed.is_empty() {
             // Nothing waits for the disk, so this can.
-            let _total = self.seal_all();
+            self.hurry = self.seal(Stream::Again).is_err();
         }
         self.sealed.front().cloned()
     }

@@ -7,6 +7,7 @@ mod model;
 mod recovery;
 mod reinsert;
 mod small;
+mod threads;
 
 use std::path::Path;
 use std::sync::{Arc, mpsc};

@@ -1,6 +1,6 @@
 //! What is found after a restart, and how it is learnt: from shared memory, or from the log.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Volume, VolumeOptions, VolumeState, body, get, noise, options, stamps, until};
@@ -152,4 +152,131 @@ fn it_serves_and_stores_before_all_is_learnt() {
     drop(volume);
     let volume = open(place.private());
     assert_eq!((0..2000).filter(|key| holds(&volume, *key)).count(), 1900);
+}
+
+/// A volume with 500 keys in an image, and changes since that are in the log alone.
+fn with_image(place: &Place) {
+    let volume = open(place.private());
+    (0..500).for_each(|key| put(&volume, key));
+    volume.close().unwrap();
+    assert!(volume.usage().images > 0);
+    drop(volume);
+    let volume = open(place.private());
+    // The tables of what was open when the image was taken, no others.
+    assert!(
+        (1..=3).contains(&volume.usage().segments_recovered),
+        "{:?}",
+        volume.usage()
+    );
+    assert_eq!(volume.usage().images_failed, 0);
+    assert_eq!((0..500).filter(|key| holds(&volume, *key)).count(), 500);
+    put(&volume, 500);
+    for key in 0..3u64 {
+        volume.remove(&key.to_le_bytes());
+    }
+    volume
+        .put(&3u64.to_le_bytes(), b"new", &[noise(3, 1000)], stamps(9))
+        .unwrap();
+    volume.flush().unwrap();
+}
+
+fn check_with_image(place: &Place) -> Arc<Volume> {
+    let volume = open(place.private());
+    let found: Vec<u64> = (0..502).filter(|key| holds(&volume, *key)).collect();
+    assert_eq!(found, (3..501).collect::<Vec<u64>>());
+    assert_eq!(
+        get(&volume, &3u64.to_le_bytes()).unwrap().meta,
+        b"new".as_slice()
+    );
+    assert_eq!(volume.usage().wrong, 0);
+    volume
+}
+
+fn image(place: &Place) -> PathBuf {
+    let ending = |name: &str| place.folder.path().join(format!("squall.log.index-{name}"));
+    let newest = ["a", "b"]
+        .map(ending)
+        .into_iter()
+        .filter(|path| path.exists());
+    newest
+        .max_by_key(|path| path.metadata().unwrap().modified().unwrap())
+        .unwrap()
+}
+
+#[test]
+fn an_image_and_what_came_after_it_are_all() {
+    let place = Place::new();
+    with_image(&place);
+    let volume = check_with_image(&place);
+    assert!(volume.usage().segments_recovered < 10);
+    assert_eq!(volume.usage().images_failed, 0);
+}
+
+#[test]
+fn what_a_damaged_image_lacks_is_in_the_log() {
+    let place = Place::new();
+    with_image(&place);
+    let path = image(&place);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let volume = check_with_image(&place);
+    assert_eq!(volume.usage().images_failed, 1);
+}
+
+#[test]
+fn without_its_image_the_log_is_read() {
+    let place = Place::new();
+    with_image(&place);
+    std::fs::remove_file(image(&place)).unwrap();
+    check_with_image(&place);
+}
+
+#[test]
+fn an_image_is_not_believed_where_the_log_was_written_over() {
+    let place = Place::new();
+    let volume = open(place.private());
+    (0..500).for_each(|key| put(&volume, key));
+    volume.close().unwrap();
+    drop(volume);
+    let log = place.folder.path().join("squall.log");
+    let old = image(&place);
+    let image = std::fs::read(&old).unwrap();
+    let superblocks = std::fs::read(&log).unwrap()[..64 << 10].to_vec();
+    // All is written over, several times, by others.
+    let volume = open(place.private());
+    for key in 500..6000 {
+        until(|| {
+            volume
+                .put(
+                    &u64::to_le_bytes(key),
+                    b"",
+                    &[noise(key, 1000)],
+                    stamps(key),
+                )
+                .is_ok()
+        });
+    }
+    volume.flush().unwrap();
+    let newest = (500..6000).filter(|key| holds(&volume, *key)).count();
+    drop(volume);
+    // As if none of the later checkpoints had reached the disk.
+    for ending in ["a", "b"] {
+        drop(std::fs::remove_file(
+            place
+                .folder
+                .path()
+                .join(format!("squall.log.index-{ending}")),
+        ));
+    }
+    std::fs::write(&old, image).unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(&log).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &superblocks, 0).unwrap();
+    let volume = open(place.private());
+    assert_eq!((0..500).filter(|key| holds(&volume, *key)).count(), 0);
+    let found = (500..6000).filter(|key| holds(&volume, *key)).count();
+    // What had been made free since may be back, as far as it wasn't written over.
+    assert!(found >= newest, "{found} of {newest}");
+    assert_eq!(volume.usage().wrong, 0);
 }

@@ -10,7 +10,7 @@ use super::{BLOCK_BYTES, HEAD_BYTES, Head, Line, MAGIC, Title, block_at, checksu
 use crate::content::lock;
 use crate::disk::index::Index;
 use crate::disk::index::form::{Shape, Spot};
-use crate::disk::index::place::{Uses, Word};
+use crate::disk::index::place::{Place, Uses, Word};
 
 /// Lines that are restored without a pause for other writers.
 const LINES_PER_PAUSE: usize = 64;
@@ -42,7 +42,8 @@ impl ImageReader {
     }
 
     /// Restores the next block; false if there is none left. `wanted` is asked for each place, by what is known of the
-    /// hash of its key ([`Index::known_of`]): places of keys that were written or removed meanwhile are old.
+    /// hash of its key ([`Index::known_of`]): places of keys that were written or removed meanwhile are old, as are
+    /// those in parts of the log that were written over.
     ///
     /// # Errors
     /// Those of reading. A block that isn't whole is left out, and counted.
@@ -50,7 +51,7 @@ impl ImageReader {
         &mut self,
         index: &Index,
         file: &File,
-        wanted: impl FnMut(u64) -> bool,
+        wanted: impl FnMut(u64, Place) -> bool,
     ) -> io::Result<bool> {
         if self.next_block >= self.title.blocks {
             return Ok(false);
@@ -95,7 +96,12 @@ fn parse<'a>(block: &'a [u8], title: Title, index: &Index) -> Option<(Shape, &'a
     sound.then_some((shape, lines))
 }
 
-fn restore(index: &Index, shape: Shape, lines: &[Line], mut wanted: impl FnMut(u64) -> bool) {
+fn restore(
+    index: &Index,
+    shape: Shape,
+    lines: &[Line],
+    mut wanted: impl FnMut(u64, Place) -> bool,
+) {
     for lines in lines.chunks(LINES_PER_PAUSE) {
         let _writing = lock(&index.writer);
         for line in lines {
@@ -109,7 +115,7 @@ fn restore(index: &Index, shape: Shape, lines: &[Line], mut wanted: impl FnMut(u
                     line: number,
                     tag: word.tag(),
                 };
-                if !word.is_empty() && wanted(index.form.known_at(spot, shape).0[0]) {
+                if !word.is_empty() && wanted(index.form.known_at(spot, shape).0[0], word.place()) {
                     index.restore(spot, shape, word.place(), Uses::of_bits(uses.get()));
                 }
             }

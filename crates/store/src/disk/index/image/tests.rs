@@ -40,7 +40,7 @@ fn write(index: &Index, file: &File, generation: u64) -> Title {
 fn read(index: &Index, file: &File, wanted: impl Fn(u64) -> bool) -> u32 {
     let title = Title::read(file, &VOLUME).unwrap().expect("a whole image");
     let mut reader = ImageReader::new(index, title).expect("of the same form");
-    while reader.step(index, file, &wanted).unwrap() {}
+    while reader.step(index, file, |known, _| wanted(known)).unwrap() {}
     reader.lost_blocks()
 }
 
