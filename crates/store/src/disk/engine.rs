@@ -331,7 +331,8 @@ impl Engine {
             removed |= self.index.remove(hash, place);
         }
         // What the index doesn't know can't come back, unless it had to drop some that are still in the log.
-        let all_known = log.phase == Phase::Serving && self.counters.index_drops.load(Relaxed) == 0;
+        let all_known =
+            self.recovered.load(Relaxed) && self.counters.index_drops.load(Relaxed) == 0;
         if !removed && all_known {
             return false;
         }
