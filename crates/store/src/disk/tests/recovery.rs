@@ -192,15 +192,11 @@ fn check_with_image(place: &Place) -> Arc<Volume> {
     volume
 }
 
-fn image(place: &Place) -> PathBuf {
-    let ending = |name: &str| place.folder.path().join(format!("squall.log.index-{name}"));
-    let newest = ["a", "b"]
-        .map(ending)
-        .into_iter()
-        .filter(|path| path.exists());
-    newest
-        .max_by_key(|path| path.metadata().unwrap().modified().unwrap())
-        .unwrap()
+/// The images that there are, up to two.
+fn images(place: &Place) -> impl Iterator<Item = PathBuf> {
+    let folder = place.folder.path().to_owned();
+    let paths = ["a", "b"].map(|name| folder.join(format!("squall.log.index-{name}")));
+    paths.into_iter().filter(|path| path.exists())
 }
 
 #[test]
@@ -216,20 +212,23 @@ fn an_image_and_what_came_after_it_are_all() {
 fn what_a_damaged_image_lacks_is_in_the_log() {
     let place = Place::new();
     with_image(&place);
-    let path = image(&place);
-    let mut bytes = std::fs::read(&path).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    std::fs::write(&path, bytes).unwrap();
+    for path in images(&place) {
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+    }
     let volume = check_with_image(&place);
-    assert_eq!(volume.usage().images_failed, 1);
+    assert!(volume.usage().images_failed > 0);
 }
 
 #[test]
 fn without_its_image_the_log_is_read() {
     let place = Place::new();
     with_image(&place);
-    std::fs::remove_file(image(&place)).unwrap();
+    for path in images(&place) {
+        std::fs::remove_file(path).unwrap();
+    }
     check_with_image(&place);
 }
 
@@ -241,7 +240,7 @@ fn an_image_is_not_believed_where_the_log_was_written_over() {
     volume.close().unwrap();
     drop(volume);
     let log = place.folder.path().join("squall.log");
-    let old = image(&place);
+    let old = images(&place).next().unwrap();
     let image = std::fs::read(&old).unwrap();
     let superblocks = std::fs::read(&log).unwrap()[..64 << 10].to_vec();
     // All is written over, several times, by others.
