@@ -41,6 +41,8 @@ fn main() {
     println!("From a checkpoint:");
     let volume = open(&options);
     find(&volume, objects);
+    forget(&options);
+    find_cold(&volume, objects);
     drop(volume);
     println!("From the log:");
     for ending in ["a", "b"] {
@@ -143,6 +145,47 @@ fn find(volume: &Volume, objects: u64) {
                     u64::from(wait(|cx| reading.as_mut().poll(cx)).is_some())
                 }
             }
+        }
+    });
+    println!("found {found} of {finds}");
+}
+
+/// Has the kernel forget the log.
+fn forget(options: &VolumeOptions) {
+    let log = std::fs::File::open(options.path.join("squall.log")).unwrap();
+    log.sync_all().unwrap();
+    rustix::fs::fadvise(&log, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+}
+
+/// Many finds at a time, of a log that lies on the disk alone.
+fn find_cold(volume: &Volume, objects: u64) {
+    let finds = objects.min(100_000);
+    let mut number = 54321u64;
+    let mut found = 0;
+    let mut begun = 0;
+    let mut readings = Vec::new();
+    let mut cx = Context::from_waker(Waker::noop());
+    timed("find on the disk, 64 at a time", finds, || {
+        while begun < finds || !readings.is_empty() {
+            while begun < finds && readings.len() < 64 {
+                begun += 1;
+                number = number
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                match volume.find(key((number >> 32) % objects).as_bytes(), 1) {
+                    Found::Nothing => {}
+                    Found::Here(_) => found += 1,
+                    Found::Later(reading) => readings.push(Box::pin(reading)),
+                }
+            }
+            readings.retain_mut(|reading| match reading.as_mut().poll(&mut cx) {
+                Poll::Pending => true,
+                Poll::Ready(stored) => {
+                    found += u64::from(stored.is_some());
+                    false
+                }
+            });
+            std::thread::yield_now();
         }
     });
     println!("found {found} of {finds}");

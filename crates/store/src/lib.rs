@@ -36,8 +36,8 @@ pub use content::{
     Slice,
 };
 pub use disk::{
-    ExtentReader, Extents, Found, Origin, Reading, Refused, Stamps, Stored, StoredBody, Volume,
-    VolumeOptions, VolumeState, VolumeUsage, Writing,
+    ExtentReader, Extents, Found, Listed, ListedContent, Origin, Reading, Refused, Stamps, Stored,
+    StoredBody, Volume, VolumeOptions, VolumeState, VolumeUsage, Writing,
 };
 #[doc(hidden)]
 pub use disk::{

@@ -1,11 +1,11 @@
 //! The file or device that a volume lies in, locked for this process alone.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, IoSliceMut};
+use std::io::{self, IoSliceMut, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{Advice, FlockOperation, fadvise, flock};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 #[cfg(test)]
@@ -38,6 +38,8 @@ impl Device {
             .truncate(false)
             .open(path)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        // Each read asks for what it needs, and nobody knows what the next one is.
+        fadvise(&file, 0, None, Advice::Random)?;
         Ok(Self {
             file,
             #[cfg(test)]
@@ -52,10 +54,10 @@ impl Device {
 
     /// Empties a file; a block device stays as it is, but for what is written to it later.
     pub(crate) fn empty(&self) -> io::Result<()> {
-        if self.file.metadata()?.file_type().is_block_device() {
-            return Ok(());
+        if self.capacity()?.is_none() {
+            self.file.set_len(0)?;
         }
-        self.file.set_len(0)
+        Ok(())
     }
 
     /// Up to `bytes` bytes from `at` on: fewer where the file ends.
@@ -127,9 +129,15 @@ impl Device {
         Ok(&bytes[..kept])
     }
 
-    /// Bytes of the file, as far as anything was written to it.
+    /// Bytes of the file, as far as anything was written to it; of a block device, all it has.
     pub(crate) fn bytes(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
+        (&self.file).seek(SeekFrom::End(0))
+    }
+
+    /// Bytes that it can't have more of; `None` for a file.
+    pub(crate) fn capacity(&self) -> io::Result<Option<u64>> {
+        let is_device = self.file.metadata()?.file_type().is_block_device();
+        is_device.then(|| self.bytes()).transpose()
     }
 
     /// Whether the file still has a name. Whoever deletes a cache directory wants its volume gone.

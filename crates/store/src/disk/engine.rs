@@ -41,9 +41,21 @@ pub enum Refused {
     /// The volume has only just been opened, and doesn't know yet where it may write.
     #[error("the volume is being opened")]
     Opening,
+    /// What was to be renewed has been removed, or has made room for others.
+    #[error("it is not stored any more")]
+    Gone,
     /// The disk failed.
     #[error("the volume is out of service")]
     OutOfService,
+}
+
+/// What a record is stored for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aim {
+    /// To be found from now on.
+    Stored,
+    /// To take the place of what is stored already.
+    Renewed,
 }
 
 impl From<NoRoom> for Refused {
@@ -248,8 +260,8 @@ impl Engine {
     }
 
     /// Adds a record that is to be found under its hash, in the place of what was there.
-    pub(crate) fn store(&self, draft: &Draft<'_>) -> Result<Place, Refused> {
-        let result = self.try_store(draft);
+    pub(crate) fn store(&self, draft: &Draft<'_>, aim: Aim) -> Result<Place, Refused> {
+        let result = self.try_store(draft, aim);
         match result {
             Ok(_) => count(&self.counters.puts),
             Err(refused) => self.count_refused(refused),
@@ -262,15 +274,20 @@ impl Engine {
             Refused::Size => &self.counters.refused_size,
             Refused::Busy => &self.counters.refused_busy,
             Refused::Full => &self.counters.refused_full,
+            Refused::Gone => &self.counters.refused_gone,
             Refused::Opening | Refused::OutOfService => &self.counters.refused_closed,
         });
     }
 
-    pub(crate) fn try_store(&self, draft: &Draft<'_>) -> Result<Place, Refused> {
+    pub(crate) fn try_store(&self, draft: &Draft<'_>, aim: Aim) -> Result<Place, Refused> {
         if self.is_down() {
             return Err(Refused::OutOfService);
         }
         let mut log = self.log();
+        // Under the lock: what was removed before doesn't come back.
+        if aim == Aim::Renewed && self.index.find(draft.hash()).is_empty() {
+            return Err(Refused::Gone);
+        }
         let lsn = log.number();
         let place = self.append(&mut log, Stream::New, draft, lsn, 0)?;
         self.pass_over(&log, draft.hash(), lsn);
@@ -357,7 +374,10 @@ impl Engine {
     pub(crate) fn wait_for_room(&self, waker: &Waker) -> bool {
         let mut log = self.log();
         let ever = log.run != Run::Stop && !self.is_down();
-        if ever {
+        if ever && log.has_room() {
+            // It came since the caller was refused, and may be the last that comes.
+            waker.wake_by_ref();
+        } else if ever {
             log.wait(waker);
         }
         ever

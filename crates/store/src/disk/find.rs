@@ -218,15 +218,7 @@ impl Engine {
         if record.key != key {
             return Look::Other;
         }
-        let body = match record.kind {
-            Kind::Whole => Some(StoredBody::Whole(bytes.slice_ref(record.body))),
-            Kind::Extents => {
-                let opened = Extents::open(self, record.hash, place, record.body);
-                opened.map(StoredBody::Extents)
-            }
-            Kind::Fragment | Kind::Tombstone => None,
-        };
-        let Some(body) = body else {
+        let Some(body) = self.body(bytes, record, place) else {
             // Fragments of it have made room for others.
             self.index.remove(record.hash, place);
             return Look::Other;
@@ -237,5 +229,22 @@ impl Engine {
             body,
             stamps: record.stamps,
         })
+    }
+
+    /// The body of a record, if it has one, and all of it is there.
+    pub(crate) fn body(
+        self: &Arc<Self>,
+        bytes: &Bytes,
+        record: &Record<'_>,
+        place: Place,
+    ) -> Option<StoredBody> {
+        match record.kind {
+            Kind::Whole => Some(StoredBody::Whole(bytes.slice_ref(record.body))),
+            Kind::Extents => {
+                let opened = Extents::open(self, record.hash, place, record.body);
+                opened.map(StoredBody::Extents)
+            }
+            Kind::Fragment | Kind::Tombstone => None,
+        }
     }
 }

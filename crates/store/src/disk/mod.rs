@@ -14,6 +14,7 @@
 //! | `find`, `reads` | reading, at once where the kernel has it in memory, else by threads that wait |
 //! | `large/` | bodies in fragments |
 //! | `writer`, `reclaim` with `reinsert`, `recover` | the other threads |
+//! | `list` | a look through all that is stored |
 //! | `checkpoint` | images of the index beside the log |
 //! | `engine`, `device` | what all threads share; the file |
 
@@ -25,6 +26,7 @@ mod format;
 mod geometry;
 mod index;
 mod large;
+mod list;
 mod log;
 mod options;
 mod reads;
@@ -49,6 +51,7 @@ pub use index::{
     ImageReader, ImageWriter, Index as VolumeIndex, Inserted, Place, Places, SizeCode, Title, Uses,
 };
 pub use large::{ExtentReader, Extents, Writing};
+pub use list::{Listed, ListedContent};
 pub use options::VolumeOptions;
 pub use reads::Reading;
 pub use usage::{VolumeState, VolumeUsage};

@@ -71,6 +71,8 @@ pub struct VolumeUsage {
     pub refused_full: u64,
     /// Responses not stored as the volume was still opening or is out of service.
     pub refused_closed: u64,
+    /// Responses not renewed as they were gone.
+    pub refused_gone: u64,
     /// Reads not done as too many waited.
     pub reads_refused: u64,
     /// Checkpoints taken.
@@ -107,6 +109,7 @@ pub(crate) struct Counters {
     pub(crate) refused_busy: AtomicU64,
     pub(crate) refused_full: AtomicU64,
     pub(crate) refused_closed: AtomicU64,
+    pub(crate) refused_gone: AtomicU64,
     pub(crate) reads_refused: AtomicU64,
     pub(crate) images: AtomicU64,
     pub(crate) images_failed: AtomicU64,

@@ -1,6 +1,7 @@
 //! A volume as its owner sees it.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +11,13 @@ use std::time::Duration;
 use smallvec::SmallVec;
 
 use super::device::Device;
-use super::engine::{Engine, Refused};
+use super::engine::{Aim, Engine, Refused};
 use super::find::{Found, Stored, StoredBody};
 use super::format::{Draft, Kind, Mark, Stamps, Superblock};
 use super::geometry::Geometry;
 use super::index::Origin;
 use super::large::{Extents, Writing};
+use super::list::Listed;
 use super::log::{Phase, Run};
 use super::options::VolumeOptions;
 use super::usage::{VolumeState, VolumeUsage};
@@ -37,13 +39,14 @@ impl Volume {
     /// # Errors
     /// If the size is too small for a volume, another process has it open, or the disk fails.
     pub fn create(options: &VolumeOptions) -> io::Result<()> {
-        let geometry = Geometry::for_bytes(options.bytes).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidInput, "the volume is too small")
-        })?;
         if !options.path.exists() {
             std::fs::create_dir_all(&options.path)?;
         }
         let device = Device::open(&options.log_path(), true)?;
+        let bytes = options.bytes.min(device.capacity()?.unwrap_or(u64::MAX));
+        let geometry = Geometry::for_bytes(bytes).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidInput, "the volume is too small")
+        })?;
         if let Some(old) = Superblock::read(&device)?
             && let Some(index) = options.index_path(&old.uuid)
         {
@@ -86,7 +89,8 @@ impl Volume {
         let mut superblock = Superblock::read(&device)?.ok_or_else(|| {
             io::Error::new(io::ErrorKind::InvalidData, "no volume is in the file")
         })?;
-        superblock.geometry = superblock.geometry.resized(options.bytes);
+        let bytes = options.bytes.min(device.capacity()?.unwrap_or(u64::MAX));
+        superblock.geometry = superblock.geometry.resized(bytes);
         superblock.epoch += 1;
         superblock.sequence += 1;
         superblock.write(&device)?;
@@ -110,12 +114,12 @@ impl Volume {
         let body: SmallVec<[&[u8]; 4]> = body.iter().map(AsRef::as_ref).collect();
         let hash = self.engine.hash(key);
         let draft = Draft::new(Kind::Whole, hash, key, meta, body, stamps);
-        self.put_record(&draft)
+        self.put_record(&draft, Aim::Stored)
     }
 
-    fn put_record(&self, draft: &Draft<'_>) -> Result<(), Refused> {
+    fn put_record(&self, draft: &Draft<'_>, aim: Aim) -> Result<(), Refused> {
         if draft.bytes() <= self.engine.geometry.record_bytes_max() {
-            return self.engine.store(draft).map(|_| ());
+            return self.engine.store(draft, aim).map(|_| ());
         }
         self.engine.count_refused(Refused::Size);
         Err(Refused::Size)
@@ -181,22 +185,19 @@ impl Volume {
     /// Stores `stored` anew, with another meta and other stamps: after a validation.
     ///
     /// # Errors
-    /// See [`Refused`]. What was stored before stays then.
+    /// [`Refused::Gone`] if it was removed meanwhile; others as with [`Volume::put`]. What is stored stays then.
     pub fn update(&self, stored: &Stored, meta: &[u8], stamps: Stamps) -> Result<(), Refused> {
-        let extents = match &stored.body {
-            StoredBody::Whole(body) => return self.put(&stored.key, meta, &[body], stamps),
-            StoredBody::Extents(extents) => extents.list().encode(),
+        let list;
+        let (kind, body) = match &stored.body {
+            StoredBody::Whole(body) => (Kind::Whole, body.as_ref()),
+            StoredBody::Extents(extents) => {
+                list = extents.list().encode();
+                (Kind::Extents, list.as_slice())
+            }
         };
-        let hash = self.engine.hash(&stored.key);
-        let body = SmallVec::from_slice(&[extents.as_slice()]);
-        self.put_record(&Draft::new(
-            Kind::Extents,
-            hash,
-            &stored.key,
-            meta,
-            body,
-            stamps,
-        ))
+        let (hash, body) = (self.engine.hash(&stored.key), SmallVec::from_slice(&[body]));
+        let draft = Draft::new(kind, hash, &stored.key, meta, body, stamps);
+        self.put_record(&draft, Aim::Renewed)
     }
 
     /// Whether it is a body of this volume.
@@ -209,6 +210,11 @@ impl Volume {
     /// is at once. Returns whether something may have been there.
     pub fn remove(&self, key: &[u8]) -> bool {
         self.engine.remove(self.engine.hash(key))
+    }
+
+    /// Shows all that is stored and in the file, in the order of the log, until `show` has enough; reads all of it.
+    pub fn list(&self, mut show: impl FnMut(Listed) -> ControlFlow<()>) {
+        self.engine.list(&mut show);
     }
 
     /// Removes all there is.
@@ -320,6 +326,7 @@ impl Volume {
             refused_busy: counters.refused_busy.load(Relaxed),
             refused_full: counters.refused_full.load(Relaxed),
             refused_closed: counters.refused_closed.load(Relaxed),
+            refused_gone: counters.refused_gone.load(Relaxed),
             reads_refused: counters.reads_refused.load(Relaxed),
             images: counters.images.load(Relaxed),
             images_failed: counters.images_failed.load(Relaxed),

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-use crate::disk::engine::{Engine, Refused};
+use crate::disk::engine::{Aim, Engine, Refused};
 use crate::disk::format::{Draft, EXTENT, Extent, ExtentList, Kind, Stamps};
 use crate::disk::geometry::narrow;
 use crate::disk::log::Stream;
@@ -150,7 +150,7 @@ impl Writing {
         if draft.bytes() > self.engine.geometry.record_bytes_max() {
             return Err(Refused::Size);
         }
-        self.engine.try_store(&draft).map(|_| ())
+        self.engine.try_store(&draft, Aim::Stored).map(|_| ())
     }
 
     fn poll_fragment(&mut self, cx: &Context<'_>) -> Poll<Result<(), Refused>> {
@@ -185,7 +185,9 @@ impl Writing {
                 }
                 Poll::Ready(Err(self.refuse(Refused::OutOfService)))
             }
-            Refused::Size | Refused::OutOfService => Poll::Ready(Err(self.refuse(refused))),
+            Refused::Size | Refused::Gone | Refused::OutOfService => {
+                Poll::Ready(Err(self.refuse(refused)))
+            }
         }
     }
 

@@ -372,6 +372,11 @@ impl Log {
         open.next().or_else(|| sealed.next())
     }
 
+    /// Whether a chunk could be sealed and another one opened.
+    pub(crate) fn has_room(&self) -> bool {
+        self.phase != Phase::Opening && !self.is_full() && self.free.len() > KEPT
+    }
+
     /// Wakes `waker` when there may be room again.
     pub(crate) fn wait(&mut self, waker: &Waker) {
         if !self.waiting.iter().any(|waiting| waiting.will_wake(waker)) {
@@ -394,6 +399,13 @@ impl Log {
     /// The segments that hold something, the oldest first, with the numbers they were begun under.
     pub(crate) fn used(&self) -> impl DoubleEndedIterator<Item = (u64, u32)> {
         self.used.iter().map(|(born, number)| (*born, *number))
+    }
+
+    /// All segments in use, those of streams last, with the numbers they were begun under.
+    pub(crate) fn in_use(&self) -> Vec<(u64, u32)> {
+        let open = [&self.new, &self.again, &self.large].map(|stream| stream.segment);
+        let open = open.iter().flatten().map(|open| (open.born, open.number));
+        self.used().chain(open).collect()
     }
 
     /// Whether something in use was begun before this number, other than the segment begun under `but`.

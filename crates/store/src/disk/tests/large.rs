@@ -231,3 +231,19 @@ fn who_waits_for_room_is_told_of_the_end() {
         Err(Refused::OutOfService)
     );
 }
+
+#[test]
+fn who_writes_waits_for_room() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(made(folder.path(), 4 * MIB));
+    let mut options = options(folder.path(), 4 * MIB);
+    options.full_buffers_max = 1;
+    let volume = Volume::open(options).unwrap();
+    for number in 0..12 {
+        let body = noise(number, 1_000_000);
+        store(&volume, &number.to_le_bytes(), number, &body).unwrap();
+        holds(&volume, &number.to_le_bytes(), &body);
+    }
+    assert!(get(&volume, &0u64.to_le_bytes()).is_none());
+    assert_eq!(volume.usage().wrong, 0);
+}

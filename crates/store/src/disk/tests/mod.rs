@@ -3,6 +3,7 @@
 mod failure;
 pub(crate) mod faults;
 mod large;
+mod list;
 mod model;
 mod recovery;
 mod reinsert;

@@ -108,6 +108,20 @@ fn an_update_keeps_the_body() {
 }
 
 #[test]
+fn an_update_does_not_bring_back_what_was_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let volume = made(folder.path(), 16 * MIB);
+    put(&volume, "a", 1, 500);
+    let stored = get(&volume, b"a").unwrap();
+    volume.remove(b"a");
+    assert_eq!(
+        volume.update(&stored, b"new", stamps(7)),
+        Err(Refused::Gone)
+    );
+    assert!(get(&volume, b"a").is_none());
+}
+
+#[test]
 fn the_oldest_make_room() {
     let folder = tempfile::tempdir().unwrap();
     let volume = made(folder.path(), 4 * MIB);
