@@ -1,7 +1,10 @@
-//! The index of the memory cache: shards by hash of the key, each with its own lock, hash table and eviction heap.
+//! The index of the memory cache: shards by hash of the key, each with its own lock, entries and queue
+//! of eviction.
 
+mod entries;
 mod ghosts;
 mod index;
+mod queue;
 mod rank;
 mod shard;
 

@@ -1,40 +1,27 @@
-//! A shard of the index: a hash table of keys, the variants of each as a list, and a heap of their ranks.
+//! A shard of the index: its objects, the queue of those to be evicted, and who has which tag.
 //!
-//! A hit writes an entry's uses and rank and leaves the heap as it is; see [`rank`](super::rank).
+//! A hit writes an entry's uses and rank and leaves the queue as it is.
 
-use std::cmp::Reverse;
-use std::collections::binary_heap::PeekMut;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hashbrown::HashTable;
-use hashbrown::hash_table;
-use slab::Slab;
 use smallvec::SmallVec;
 
+use super::entries::{Entries, Entry, NOWHERE, Place};
 use super::ghosts::Ghosts;
+use super::queue::Queue;
 use super::rank::{Ages, Rank};
 use crate::collapse::Leads;
 use crate::invalidate::Tag;
 use crate::key::KeyRef;
 use crate::object::{Object, Weigh};
 
-/// Place of an entry in the slab.
-type Place = u32;
-const NOWHERE: Place = Place::MAX;
-/// Dead places in the heap beyond half of it, before they are swept out.
-const DEAD_MAX: usize = 64;
-
 /// Objects that left the index; dropped by the caller once the lock is released.
 pub(crate) type Removed<M> = SmallVec<[Arc<Object<M>>; 2]>;
 
 pub(super) struct Shard<M> {
-    /// The newest variant of each key.
-    table: HashTable<Place>,
-    entries: Slab<Entry<M>>,
-    heap: BinaryHeap<Reverse<Ranked>>,
-    /// Of the latest push into the heap; what lies there under another number is dead.
-    pushes: u32,
+    entries: Entries<M>,
+    queue: Queue,
     stamp: u64,
     ghosts: Ghosts,
     /// Who has a tag.
@@ -45,31 +32,11 @@ pub(super) struct Shard<M> {
     pub(super) inserts: u64,
 }
 
-struct Entry<M> {
-    hash: u64,
-    rank: Rank,
-    object: Arc<Object<M>>,
-    uses: u32,
-    /// What a use is worth.
-    worth: f32,
-    /// Number of its place in the heap; 0 while the object is arriving: it can't be evicted.
-    push: u32,
-    /// The next older variant.
-    older: Place,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Ranked {
-    rank: Rank,
-    push: u32,
-    place: Place,
-}
-
 /// What came of looking for a victim.
 pub(super) enum Victim<M> {
     /// With the rank that it had.
     Evicted(Rank, Removed<M>),
-    /// The lowest was in use. It is out of the heap until [`Shard::unpark`].
+    /// The lowest was in use. It is out of the queue until [`Shard::unpark`].
     Spared(Arc<Object<M>>),
     /// The lowest rank of the shard has grown past what the caller allowed.
     Higher,
@@ -79,10 +46,8 @@ pub(super) enum Victim<M> {
 impl<M> Default for Shard<M> {
     fn default() -> Self {
         Self {
-            table: HashTable::new(),
-            entries: Slab::new(),
-            heap: BinaryHeap::new(),
-            pushes: 0,
+            entries: Entries::default(),
+            queue: Queue::default(),
             stamp: 0,
             ghosts: Ghosts::default(),
             tagged: BTreeSet::new(),
@@ -100,7 +65,7 @@ impl<M: Weigh> Shard<M> {
     }
 
     pub(super) fn objects(&self) -> impl Iterator<Item = &Arc<Object<M>>> {
-        self.entries.iter().map(|(_, entry)| &entry.object)
+        self.entries.objects()
     }
 
     /// The objects that have any of these tags, each once.
@@ -112,23 +77,21 @@ impl<M: Weigh> Shard<M> {
             .collect();
         places.sort_unstable();
         places.dedup();
-        let entries = places
-            .iter()
-            .filter_map(|place| entry_at(&self.entries, *place));
+        let entries = places.iter().filter_map(|place| self.entries.get(*place));
         entries.map(|entry| Arc::clone(&entry.object)).collect()
     }
 
     /// The variants of a key, the newest first.
     pub(super) fn under(&self, key: KeyRef<'_>) -> Vec<Arc<Object<M>>> {
-        let newest = entry_at(&self.entries, self.newest(key));
-        std::iter::successors(newest, |entry| entry_at(&self.entries, entry.older))
-            .map(|entry| Arc::clone(&entry.object))
+        let variants = self.entries.variants(key);
+        variants
+            .map(|(_, entry)| Arc::clone(&entry.object))
             .collect()
     }
 
-    /// The lowest rank in the heap; the real one may be higher.
+    /// The lowest rank in the queue; the real one may be higher.
     pub(super) fn lowest(&self) -> Rank {
-        self.heap.peek().map_or(Rank::MAX, |Reverse(top)| top.rank)
+        self.queue.lowest()
     }
 
     /// The newest variant that matches, or an older one that is preferred to it.
@@ -138,17 +101,16 @@ impl<M: Weigh> Shard<M> {
         ages: &Ages,
         mut matches: impl FnMut(&M) -> bool,
     ) -> Option<Arc<Object<M>>> {
-        let (mut found, mut place) = (NOWHERE, self.newest(key));
-        while let Some(entry) = entry_at(&self.entries, place) {
+        let mut found: Option<(Place, &Entry<M>)> = None;
+        for (place, entry) in self.entries.variants(key) {
             let meta = &entry.object.meta;
-            let better = entry_at(&self.entries, found)
-                .is_none_or(|found| meta.preferred_to(&found.object.meta));
+            let better = found.is_none_or(|(_, found)| meta.preferred_to(&found.object.meta));
             if better && matches(meta) {
-                found = place;
+                found = Some((place, entry));
             }
-            place = entry.older;
         }
-        let Some(entry) = entry_mut(&mut self.entries, found) else {
+        let place = found.map_or(NOWHERE, |(place, _)| place);
+        let Some(entry) = self.entries.get_mut(place) else {
             self.misses += 1;
             return None;
         };
@@ -166,8 +128,8 @@ impl<M: Weigh> Shard<M> {
         mut matches: impl FnMut(&M) -> bool,
     ) -> Vec<Arc<Object<M>>> {
         let mut found = Vec::new();
-        let mut place = self.newest(key);
-        while let Some(entry) = entry_mut(&mut self.entries, place) {
+        let mut place = self.entries.newest(key);
+        while let Some(entry) = self.entries.get_mut(place) {
             if matches(&entry.object.meta) {
                 entry.uses = entry.uses.saturating_add(1);
                 entry.rank = ages.rank(entry.uses, entry.worth, &mut self.stamp);
@@ -184,15 +146,9 @@ impl<M: Weigh> Shard<M> {
         key: KeyRef<'_>,
         mut matches: impl FnMut(&M) -> bool,
     ) -> Vec<Arc<Object<M>>> {
-        let mut found = Vec::new();
-        let mut place = self.newest(key);
-        while let Some(entry) = entry_at(&self.entries, place) {
-            if matches(&entry.object.meta) {
-                found.push(Arc::clone(&entry.object));
-            }
-            place = entry.older;
-        }
-        found
+        let variants = self.entries.variants(key);
+        let found = variants.filter(|(_, entry)| matches(&entry.object.meta));
+        found.map(|(_, entry)| Arc::clone(&entry.object)).collect()
     }
 
     /// As [`Shard::find`], for a request whose miss is counted already.
@@ -219,18 +175,9 @@ impl<M: Weigh> Shard<M> {
         };
         self.inserts += 1;
         let complete = object.is_complete();
-        if self.entries.len() == self.entries.capacity() {
-            // By an eighth: doubling would leave half of the memory unused.
-            self.entries.reserve_exact((self.entries.len() / 8).max(8));
-        }
-        let slot = self.entries.vacant_entry();
-        let Ok(place) = Place::try_from(slot.key()) else {
-            return;
-        };
-        let key = KeyRef::with_hash(hash, object.key());
         let worth = ages.worth(object.rank_bytes());
         let rank = ages.rank_of_new(uses, worth, &mut self.stamp);
-        slot.insert(Entry {
+        let place = self.entries.add(Entry {
             hash,
             rank,
             object: Arc::clone(object),
@@ -239,12 +186,11 @@ impl<M: Weigh> Shard<M> {
             push: 0,
             older: NOWHERE,
         });
+        let Some(place) = place else {
+            return;
+        };
         for tag in object.meta.tags() {
             self.tagged.insert((*tag, place));
-        }
-        let older = self.replace_newest(key, place);
-        if let Some(entry) = entry_mut(&mut self.entries, place) {
-            entry.older = older;
         }
         if complete {
             self.push(place);
@@ -259,8 +205,8 @@ impl<M: Weigh> Shard<M> {
         object: &Arc<Object<M>>,
         ages: &Ages,
     ) -> Option<Removed<M>> {
-        let place = self.place_of(key, object)?;
-        let entry = entry_mut(&mut self.entries, place)?;
+        let place = self.entries.place_of(key, object)?;
+        let entry = self.entries.get_mut(place)?;
         entry.worth = ages.worth(object.rank_bytes());
         entry.rank = ages.rank_of_new(entry.uses, entry.worth, &mut self.stamp);
         self.push(place);
@@ -293,34 +239,24 @@ impl<M: Weigh> Shard<M> {
     ) -> Removed<M> {
         let mut removed = Removed::new();
         loop {
+            let newest = self.entries.newest(key);
             let mut count = 0;
-            let mut lowest: Option<(Rank, Place)> = None;
-            let newest = self.newest(key);
-            let mut place = newest;
-            while let Some(entry) = entry_at(&self.entries, place) {
+            let mut lowest: Option<(Rank, &Entry<M>)> = None;
+            for (place, entry) in self.entries.variants(key) {
                 if entry.object.meta.is_part() != parts {
-                    place = entry.older;
                     continue;
                 }
                 count += 1;
-                let candidate = (entry.rank, place);
                 // In the middle of a tie the older one goes: it comes later in the list.
-                if place != newest
-                    && entry.push != 0
-                    && lowest.is_none_or(|lowest| candidate.0 <= lowest.0)
-                {
-                    lowest = Some(candidate);
+                let lower = lowest.is_none_or(|(lowest, _)| entry.rank <= lowest);
+                if place != newest && entry.push != 0 && lower {
+                    lowest = Some((entry.rank, entry));
                 }
-                place = entry.older;
             }
-            let Some((_, place)) = lowest.filter(|_| count > most.max(1)) else {
+            let Some((_, victim)) = lowest.filter(|_| count > most.max(1)) else {
                 return removed;
             };
-            let Some(victim) =
-                entry_at(&self.entries, place).map(|entry| Arc::clone(&entry.object))
-            else {
-                return removed;
-            };
+            let victim = Arc::clone(&victim.object);
             removed.extend(self.remove_if(key, |object| Arc::ptr_eq(object, &victim)));
         }
     }
@@ -329,26 +265,19 @@ impl<M: Weigh> Shard<M> {
     pub(super) fn remove_if(
         &mut self,
         key: KeyRef<'_>,
-        mut gone: impl FnMut(&Arc<Object<M>>) -> bool,
+        gone: impl FnMut(&Arc<Object<M>>) -> bool,
     ) -> Removed<M> {
         let mut removed = Removed::new();
-        let mut kept = NOWHERE;
-        let mut place = self.newest(key);
-        while let Some(entry) = entry_at(&self.entries, place) {
-            let older = entry.older;
-            if gone(&entry.object) {
-                self.unlink(key, kept, older);
-                let object = self.entries.remove(place as usize).object;
-                for tag in object.meta.tags() {
-                    self.tagged.remove(&(*tag, place));
-                }
-                removed.push(object);
-            } else {
-                kept = place;
+        self.entries.remove_if(key, gone, |place, object| {
+            for tag in object.meta.tags() {
+                self.tagged.remove(&(*tag, place));
             }
-            place = older;
-        }
-        self.shrink_heap();
+            removed.push(object);
+        });
+        let entries = &self.entries;
+        self.queue.shrink(entries.len(), |place, push| {
+            entries.queued(place, push).is_some()
+        });
         removed
     }
 
@@ -360,54 +289,47 @@ impl<M: Weigh> Shard<M> {
         object: &Arc<Object<M>>,
         ages: &Ages,
     ) -> Option<Removed<M>> {
-        let place = self.place_of(key, old)?;
-        let uses = entry_at(&self.entries, place)?.uses;
+        let place = self.entries.place_of(key, old)?;
+        let uses = self.entries.get(place)?.uses;
         let removed = self.remove_if(key, |other| Arc::ptr_eq(other, old));
         self.link(key.hash(), object, uses, ages);
         Some(removed)
     }
 
     pub(super) fn clear(&mut self) -> Vec<Arc<Object<M>>> {
-        self.table.clear();
-        self.heap.clear();
+        self.queue.clear();
         self.tagged.clear();
-        self.entries.drain().map(|entry| entry.object).collect()
+        self.entries.clear()
     }
 
     /// Evicts the object of the lowest rank, if that isn't above `rank_max`.
     pub(super) fn evict(&mut self, ages: &Ages, rank_max: Rank, spare: bool) -> Victim<M> {
-        loop {
-            let Some(mut top) = self.heap.peek_mut() else {
-                return Victim::Empty;
-            };
-            let Ranked { rank, push, place } = top.0;
-            let entry = entry_mut(&mut self.entries, place).filter(|entry| entry.push == push);
-            let Some(entry) = entry else {
-                PeekMut::pop(top);
-                continue;
-            };
-            if entry.rank > rank {
-                top.0.rank = entry.rank;
-                continue;
-            }
-            if rank > rank_max {
-                return Victim::Higher;
-            }
-            PeekMut::pop(top);
-            if spare && Arc::strong_count(&entry.object) > 1 {
-                entry.push = 0;
-                return Victim::Spared(Arc::clone(&entry.object));
-            }
-            return Victim::Evicted(rank, self.evict_at(place, ages));
+        let entries = &self.entries;
+        let first = self.queue.first(|place, push| {
+            let entry = entries.queued(place, push)?;
+            Some(entry.rank)
+        });
+        let Some((rank, place)) = first else {
+            return Victim::Empty;
+        };
+        if rank > rank_max {
+            return Victim::Higher;
         }
+        self.queue.pop();
+        let entry = self.entries.get_mut(place);
+        if let Some(entry) = entry.filter(|entry| spare && Arc::strong_count(&entry.object) > 1) {
+            entry.push = 0;
+            return Victim::Spared(Arc::clone(&entry.object));
+        }
+        Victim::Evicted(rank, self.evict_at(place, ages))
     }
 
-    /// Puts a spared object back into the heap, ranked as if it had been evicted and had come back with all its uses.
+    /// Puts a spared object back into the queue, ranked as if it had been evicted and had come back with all its uses.
     pub(super) fn unpark(&mut self, key: KeyRef<'_>, object: &Arc<Object<M>>, ages: &Ages) {
-        let Some(place) = self.place_of(key, object) else {
+        let Some(place) = self.entries.place_of(key, object) else {
             return;
         };
-        let Some(entry) = entry_mut(&mut self.entries, place) else {
+        let Some(entry) = self.entries.get_mut(place) else {
             return;
         };
         if entry.push == 0 {
@@ -417,7 +339,7 @@ impl<M: Weigh> Shard<M> {
     }
 
     fn evict_at(&mut self, place: Place, ages: &Ages) -> Removed<M> {
-        let Some(entry) = entry_at(&self.entries, place) else {
+        let Some(entry) = self.entries.get(place) else {
             return Removed::new();
         };
         let object = Arc::clone(&entry.object);
@@ -430,98 +352,9 @@ impl<M: Weigh> Shard<M> {
         })
     }
 
-    fn newest(&self, key: KeyRef<'_>) -> Place {
-        let found = self
-            .table
-            .find(key.hash(), |&place| is_under(&self.entries, place, key));
-        found.copied().unwrap_or(NOWHERE)
-    }
-
-    fn place_of(&self, key: KeyRef<'_>, object: &Arc<Object<M>>) -> Option<Place> {
-        let mut place = self.newest(key);
-        while let Some(entry) = entry_at(&self.entries, place) {
-            if Arc::ptr_eq(&entry.object, object) {
-                return Some(place);
-            }
-            place = entry.older;
-        }
-        None
-    }
-
-    /// Makes `place` the newest variant of its key; returns the one that was.
-    fn replace_newest(&mut self, key: KeyRef<'_>, place: Place) -> Place {
-        let entries = &self.entries;
-        let slot = self.table.entry(
-            key.hash(),
-            |&other| is_under(entries, other, key),
-            |&other| entry_at(entries, other).map_or(0, |entry| entry.hash),
-        );
-        match slot {
-            hash_table::Entry::Occupied(mut slot) => std::mem::replace(slot.get_mut(), place),
-            hash_table::Entry::Vacant(slot) => {
-                slot.insert(place);
-                NOWHERE
-            }
-        }
-    }
-
-    /// Takes what lies between `newer` and `older` out of the list of its key.
-    fn unlink(&mut self, key: KeyRef<'_>, newer: Place, older: Place) {
-        if let Some(entry) = entry_mut(&mut self.entries, newer) {
-            entry.older = older;
-            return;
-        }
-        let entries = &self.entries;
-        if let Ok(mut slot) = self
-            .table
-            .find_entry(key.hash(), |&place| is_under(entries, place, key))
-        {
-            if older == NOWHERE {
-                slot.remove();
-            } else {
-                *slot.get_mut() = older;
-            }
-        }
-    }
-
     fn push(&mut self, place: Place) {
-        let Some(entry) = entry_mut(&mut self.entries, place) else {
-            return;
-        };
-        // Never 0, which means that it isn't in the heap.
-        self.pushes = self.pushes.checked_add(1).unwrap_or(1);
-        entry.push = self.pushes;
-        if self.heap.len() == self.heap.capacity() {
-            self.heap.reserve_exact((self.heap.len() / 8).max(8));
+        if let Some(entry) = self.entries.get_mut(place) {
+            entry.push = self.queue.push(entry.rank, place);
         }
-        self.heap.push(Reverse(Ranked {
-            rank: entry.rank,
-            push: entry.push,
-            place,
-        }));
     }
-
-    /// Removal leaves its place in the heap behind; too many of those are swept out at once.
-    fn shrink_heap(&mut self) {
-        if self.heap.len() / 2 <= self.entries.len() + DEAD_MAX {
-            return;
-        }
-        let entries = &self.entries;
-        self.heap.retain(|Reverse(ranked)| {
-            entry_at(entries, ranked.place).is_some_and(|entry| entry.push == ranked.push)
-        });
-    }
-}
-
-fn entry_at<M>(entries: &Slab<Entry<M>>, place: Place) -> Option<&Entry<M>> {
-    entries.get(place as usize)
-}
-
-fn entry_mut<M>(entries: &mut Slab<Entry<M>>, place: Place) -> Option<&mut Entry<M>> {
-    entries.get_mut(place as usize)
-}
-
-fn is_under<M>(entries: &Slab<Entry<M>>, place: Place, key: KeyRef<'_>) -> bool {
-    entry_at(entries, place)
-        .is_some_and(|entry| entry.hash == key.hash() && entry.object.key() == key.url())
 }
