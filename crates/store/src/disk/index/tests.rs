@@ -181,7 +181,7 @@ fn when_it_can_not_grow_the_least_used_give_way() {
     }
 }
 
-/// Also under Miri, which reorders what the processor may: `cargo +nightly miri test -p store finders`, with
+/// Also under Miri, which reorders what processors may: `cargo +nightly miri test -p store --lib finders_miss`, with
 /// `MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-many-seeds=0..16"`.
 #[test]
 fn finders_miss_nothing_that_moves() {
