@@ -117,8 +117,7 @@ impl<M: Weigh> Object<M> {
         judged: u64,
         counters: &Arc<Counters>,
     ) -> Arc<Self> {
-        let block = [key.url(), body].concat().into_boxed_slice();
-        let content = Content::Whole(charged_bytes(block, counters));
+        let content = Content::Whole(charged_bytes(&[key.url(), body], counters));
         Self::new(meta, content, key.url().len(), judged, counters)
     }
 

@@ -141,6 +141,11 @@ impl Image {
         })
     }
 
+    /// The number that it was marked with.
+    pub(crate) fn lsn(&self) -> u64 {
+        self.mark.lsn
+    }
+
     /// Where in a segment begins what isn't in the image.
     pub(crate) fn tail(&self, engine: &Engine, segment: u32) -> u32 {
         let born = engine.segments.born(segment);

@@ -231,6 +231,16 @@ impl Engine {
         })
     }
 
+    /// The bytes of a record that may be there.
+    pub(crate) fn read_at(&self, place: Place, patience: Patience) -> Option<Bytes> {
+        let (segment, within) = self.geometry.locate(place.granule)?;
+        let asked = self.geometry.read_bytes(place, within);
+        match self.fetch(segment, within, asked, patience) {
+            Fetched::Bytes(bytes) => Some(bytes),
+            Fetched::Waits | Fetched::Gone | Fetched::Failed => None,
+        }
+    }
+
     /// The body of a record, if it has one, and all of it is there.
     pub(crate) fn body(
         self: &Arc<Self>,

@@ -7,6 +7,7 @@
 //! | block | 4 KiB | chunks begin and end at one |
 //! | granule | 64 B, more above 256 GiB | records begin at one; 2³² of them in a volume |
 
+use super::format::HEAD;
 use super::index::Place;
 
 /// Chunks begin and end at a multiple of it, as does what the kernel writes.
@@ -86,14 +87,31 @@ impl Geometry {
         u64::from(self.segments) << self.segment_log2
     }
 
+    /// Segments to keep free: enough that writing never waits, not so many that the space is missed.
+    pub(crate) fn segments_free_min(&self) -> usize {
+        let share = self.segments / 50;
+        share.max(4).min(self.segments / 4) as usize
+    }
+
+    /// Segments to make free in one go, as each go costs a wait for the disk. As many are left to what is kept of them.
+    pub(crate) fn segments_batch(&self) -> usize {
+        self.segments_free_min() / 2
+    }
+
     /// Bytes of the largest record, its head included. Two of them fit into a chunk.
     pub(crate) fn record_bytes_max(&self) -> usize {
         (self.chunk() / 2 - BLOCK) as usize
     }
 
-    /// Bytes of a body that one fragment holds; four of them fit into a chunk.
+    /// Bytes of a body that one fragment holds, unless it is the last; four of them fit into a chunk.
     pub(crate) fn fragment_bytes(&self) -> u32 {
         self.chunk() / 4 - BLOCK
+    }
+
+    /// Granules from a full fragment to the one beside it.
+    pub(crate) fn fragment_granules(&self) -> u32 {
+        let record = HEAD + self.fragment_bytes() as usize;
+        narrow(self.align(record)) >> self.granule_log2
     }
 
     /// The granule at this offset within a segment.

@@ -16,8 +16,10 @@
 //! | `writer`, `reclaim` with `reinsert`, `recover` | the other threads |
 //! | `list` | a look through all that is stored |
 //! | `checkpoint` | images of the index beside the log |
+//! | `add` | what adds records to the log and leads the index to them |
 //! | `engine`, `device` | what all threads share; the file |
 
+mod add;
 mod checkpoint;
 mod device;
 mod engine;
@@ -42,7 +44,7 @@ mod writer;
 #[expect(clippy::cast_possible_truncation, reason = "sizes in tests are small")]
 mod tests;
 
-pub use engine::Refused;
+pub use add::Refused;
 pub use find::{Found, Stored, StoredBody};
 pub use format::Stamps;
 pub use index::Origin;

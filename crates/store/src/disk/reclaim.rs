@@ -4,12 +4,11 @@
 //! up to then is void: else recovery could find in it what was removed or replaced since.
 
 use std::io;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use super::engine::Engine;
 use super::format::Kind;
-use super::geometry::Geometry;
 use super::log::Run;
 use super::recover::{self, each_chunk};
 use super::reinsert::{Credit, Lying, keep};
@@ -21,21 +20,10 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// How long to wait for the disk; what was taken stays taken after that, until the next time.
 const FLUSH_MAX: Duration = Duration::from_secs(10);
 
-/// Segments to keep free: enough that writing never waits, not so many that the space is missed.
-fn free_min(geometry: &Geometry) -> usize {
-    let share = geometry.segments / 50;
-    share.max(4).min(geometry.segments / 4) as usize
-}
-
-/// Segments to make free in one go, as each go costs a wait for the disk.
-fn batch(geometry: &Geometry) -> usize {
-    free_min(geometry) / 2
-}
-
 /// The life of the reclaiming thread: first it learns what there is.
-pub(crate) fn run(engine: &Engine) {
+pub(crate) fn run(engine: &Arc<Engine>) {
     recover::run(engine);
-    let free_min = free_min(&engine.geometry);
+    let free_min = engine.geometry.segments_free_min();
     let mut credit = Credit::new(engine);
     loop {
         let mut log = engine.log();
@@ -57,14 +45,18 @@ pub(crate) fn run(engine: &Engine) {
 }
 
 /// Makes some segments free.
-fn reclaim(engine: &Engine, credit: &mut Credit) -> bool {
+fn reclaim(engine: &Arc<Engine>, credit: &mut Credit) -> bool {
     let mut taken = 0;
     let mut log = engine.log();
     log.close_oldest();
-    let oldest: Vec<(u64, u32)> = log.used().take(4 * batch(&engine.geometry)).collect();
+    // What is being read is passed by, however much that is.
+    let idle = log
+        .used()
+        .filter(|(_, number)| !engine.segments.is_pinned(*number));
+    let oldest: Vec<(u64, u32)> = idle.take(4 * engine.geometry.segments_batch()).collect();
     drop(log);
     for (born, number) in oldest {
-        if taken < batch(&engine.geometry) && take(engine, credit, born, number) {
+        if taken < engine.geometry.segments_batch() && take(engine, credit, born, number) {
             taken += 1;
         }
     }
@@ -73,8 +65,8 @@ fn reclaim(engine: &Engine, credit: &mut Credit) -> bool {
 }
 
 /// Takes a segment out of use, with all that lies in it and isn't kept.
-fn take(engine: &Engine, credit: &mut Credit, born: u64, number: u32) -> bool {
-    if !engine.log().is_settled(number) || engine.segments.is_pinned(number) {
+fn take(engine: &Arc<Engine>, credit: &mut Credit, born: u64, number: u32) -> bool {
+    if !engine.log().is_settled(number) {
         return false;
     }
     let mut lying = Vec::new();

@@ -19,6 +19,9 @@ use crate::usage::count;
 enum Reading {
     /// It may be the first of its key, or the newest.
     All,
+    /// It was written after an image was marked with this number. Tombstones of a lower one were carried on; the image
+    /// knows of them, and may have what was stored since.
+    Tail(u64),
     /// An image was restored in part: what it has is the newest, unless the log after it has said otherwise.
     Gaps,
 }
@@ -35,7 +38,8 @@ pub(crate) fn run(engine: &Engine) {
         // What came after the image goes first, so that nothing is found that was removed or replaced since.
         let tail = |segment: &u32| image.tail(engine, *segment) < engine.geometry.segment();
         for number in used.iter().copied().rev().filter(tail) {
-            read(engine, number, image.tail(engine, number), Reading::All);
+            let reading = Reading::Tail(image.lsn());
+            read(engine, number, image.tail(engine, number), reading);
         }
         missing = !restore(engine, &image);
         if missing {
@@ -196,10 +200,14 @@ fn learn(engine: &Engine, log: &Log, at: (u32, &ChunkHead), entry: Entry, readin
     if entry.kind == Kind::Fragment || log.is_void(head.born) {
         return;
     }
+    let known = matches!(reading, Reading::Tail(marked) if entry.lsn < marked);
+    if known && entry.kind == Kind::Tombstone {
+        return;
+    }
     let Some(first) = engine.meet(entry.hash, entry.lsn) else {
         return;
     };
-    let found = if first && reading == Reading::All {
+    let found = if first && reading != Reading::Gaps {
         // Nothing can be there.
         Places::new()
     } else {

@@ -5,9 +5,14 @@
 //! What one segment leaves of its share goes to the next. Records that were kept lie together, and most of them are used
 //! again: a share of each segment alone would lose three quarters of them at the next turn.
 
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
 use super::engine::Engine;
 use super::format::{Draft, Entry, Kind, Parsed, Record, parse};
 use super::index::{Place, SizeCode, Uses};
+use super::large;
 use super::log::Stream;
 use crate::options::Policy;
 use crate::usage::count;
@@ -65,14 +70,49 @@ impl Lying {
     }
 }
 
+/// What may be kept.
+#[derive(Clone, Copy, Debug)]
+enum Candidate {
+    Record(Lying),
+    /// What lies here of a large body, whose head has this hash and place.
+    Body {
+        hash: u64,
+        head: Place,
+        bytes: u32,
+    },
+}
+
+impl Candidate {
+    fn bytes(&self) -> u32 {
+        match self {
+            Self::Record(lying) => lying.entry.bytes,
+            Self::Body { bytes, .. } => *bytes,
+        }
+    }
+}
+
 /// Appends again what is worth it. What is no longer in its old place in the index then has been kept, or replaced.
-pub(crate) fn keep(engine: &Engine, credit: &mut Credit, segment: u32, lying: &[Lying]) {
+pub(crate) fn keep(engine: &Arc<Engine>, credit: &mut Credit, segment: u32, lying: &[Lying]) {
     credit.earn(engine);
-    let mut chosen = choose(engine, credit, segment, lying);
-    chosen.sort_by_key(|lying| lying.within);
+    let chosen = choose(engine, credit, segment, lying);
+    // Bodies first: where their heads lie here as well, those are not needed then.
+    for candidate in &chosen {
+        if let Candidate::Body { hash, head, .. } = candidate {
+            large::keep(engine, segment, *hash, *head);
+        }
+    }
+    let records = chosen.iter().filter_map(|candidate| match candidate {
+        Candidate::Record(lying) => Some(*lying),
+        Candidate::Body { .. } => None,
+    });
+    keep_records(engine, segment, records.collect());
+}
+
+fn keep_records(engine: &Engine, segment: u32, mut records: Vec<Lying>) {
+    records.sort_by_key(|lying| lying.within);
     // In spans of a chunk: one long read costs less than many short ones, on any disk.
     let span = engine.geometry.chunk();
-    for group in chosen.chunk_by(|a, b| a.within / span == b.within / span) {
+    for group in records.chunk_by(|a, b| a.within / span == b.within / span) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else {
             continue;
         };
@@ -99,25 +139,45 @@ pub(crate) fn keep(engine: &Engine, credit: &mut Credit, segment: u32, lying: &[
     }
 }
 
-/// The records to keep: those that were used, best first, as far as the share goes.
-fn choose(engine: &Engine, credit: &mut Credit, segment: u32, lying: &[Lying]) -> Vec<Lying> {
-    let options = &engine.options;
+/// What to keep: what was used, best first, as far as the share goes.
+fn choose(engine: &Engine, credit: &mut Credit, segment: u32, lying: &[Lying]) -> Vec<Candidate> {
+    let policy = engine.options.policy;
     let now_secs = engine.now_secs();
-    let used = lying.iter().filter_map(|lying| {
-        let kept = matches!(lying.entry.kind, Kind::Whole | Kind::Extents);
-        let place = lying.place(engine, segment);
-        let uses = engine
-            .index
-            .uses(lying.entry.hash, place)
-            .filter(|_| kept)?;
-        let worth = worth(options.policy, uses, lying.entry.bytes, now_secs);
-        (uses.count() > 0).then_some((worth, *lying))
-    });
-    let mut used: Vec<(f64, Lying)> = used.collect();
+    let mut used: Vec<(f64, Candidate)> = Vec::new();
+    let mut add = |candidate: Candidate, hash: u64, place: Place| {
+        let uses = engine.index.uses(hash, place);
+        if let Some(uses) = uses.filter(|uses| uses.count() > 0) {
+            let worth = worth(policy, uses, candidate.bytes(), now_secs);
+            used.push((worth, candidate));
+        }
+    };
+    for lying in lying {
+        if matches!(lying.entry.kind, Kind::Whole | Kind::Extents) {
+            let place = lying.place(engine, segment);
+            add(Candidate::Record(*lying), lying.entry.hash, place);
+        }
+    }
+    for (hash, bytes) in bodies(lying) {
+        for head in engine.index.find(hash) {
+            add(Candidate::Body { hash, head, bytes }, hash, head);
+        }
+    }
     used.sort_by(|a, b| b.0.total_cmp(&a.0));
     // What doesn't fit in any more leaves room for smaller ones.
-    used.retain(|(_, lying)| credit.spend(lying.entry.bytes));
-    used.into_iter().map(|(_, lying)| lying).collect()
+    used.retain(|(_, candidate)| credit.spend(candidate.bytes()));
+    used.into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+/// The hashes of the keys of large bodies, with how much of them lies here.
+fn bodies(lying: &[Lying]) -> HashMap<u64, u32> {
+    let mut bodies = HashMap::new();
+    for lying in lying {
+        if lying.entry.kind == Kind::Fragment {
+            let bytes: &mut u32 = bodies.entry(lying.entry.hash).or_default();
+            *bytes = bytes.saturating_add(lying.entry.bytes);
+        }
+    }
+    bodies
 }
 
 /// The order of the policy; the log itself is the age that the heaps add.

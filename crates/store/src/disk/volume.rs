@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
+use super::add::{Aim, Refused};
 use super::device::Device;
-use super::engine::{Aim, Engine, Refused};
+use super::engine::Engine;
 use super::find::{Found, Stored, StoredBody};
 use super::format::{Draft, Kind, Mark, Stamps, Superblock};
 use super::geometry::Geometry;
@@ -191,7 +192,7 @@ impl Volume {
         let (kind, body) = match &stored.body {
             StoredBody::Whole(body) => (Kind::Whole, body.as_ref()),
             StoredBody::Extents(extents) => {
-                list = extents.list().encode();
+                list = extents.list().encode(&self.engine.geometry);
                 (Kind::Extents, list.as_slice())
             }
         };
@@ -365,7 +366,7 @@ fn start(engine: &Arc<Engine>) -> io::Result<Vec<JoinHandle<()>>> {
         io::Result::Ok(())
     };
     spawn("store-write", |engine| writer::run(engine))?;
-    spawn("store-reclaim", |engine| reclaim::run(engine))?;
+    spawn("store-reclaim", reclaim::run)?;
     spawn("store-image", |engine| checkpoint::run(engine))?;
     for _ in 0..engine.options.readers.max(1) {
         spawn("store-read", reads::run)?;

@@ -85,7 +85,8 @@ impl ChunkHead {
 
     fn is_sound(&self, geometry: &Geometry) -> bool {
         let table_end = self.table_at as usize + self.table_bytes();
-        self.at.is_multiple_of(BLOCK)
+        self.born < u64::MAX / 2
+            && self.at.is_multiple_of(BLOCK)
             && self.bytes.is_multiple_of(BLOCK)
             && self.bytes > 0
             && u64::from(self.at) + u64::from(self.bytes) <= u64::from(geometry.segment())

@@ -14,10 +14,10 @@ mod record;
 mod superblock;
 
 pub(crate) use chunk::{ChunkHead, Entry, entries, write_table};
-pub(crate) use extents::{EXTENT, Extent, ExtentList};
+pub(crate) use extents::{Extent, ExtentList, RUN};
 pub use record::Stamps;
 pub(crate) use record::{Draft, Kind, Parsed, Record, parse};
-pub(crate) use superblock::{Filled, Mark, Superblock};
+pub(crate) use superblock::{EPOCH_SHIFT, Filled, Mark, Superblock};
 
 /// Bytes of a record's head, and of a chunk's.
 pub(crate) const HEAD: usize = 64;

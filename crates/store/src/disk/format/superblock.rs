@@ -12,6 +12,9 @@ use crate::disk::geometry::{BLOCK, Geometry};
 const SUPERBLOCKS_AT: [u64; 2] = [0, 32 << 10];
 const MAGIC: [u8; 8] = *b"SquallVo";
 const FORMAT: u32 = 1;
+/// A volume may be opened so often, as numbers have 64 bits, of which 40 count what is done between.
+const EPOCHS_MAX: u64 = 1 << 23;
+pub(crate) const EPOCH_SHIFT: u32 = 40;
 
 /// What a superblock says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +132,11 @@ impl Superblock {
             segment_log2: raw.segment_log2,
             segments: raw.segments.get(),
         };
-        (whole && geometry.is_sound()).then(|| Self {
+        // They are counted on from here.
+        let counts = [raw.sequence, raw.watermark, raw.image_number, raw.image_lsn];
+        let countable =
+            counts.iter().all(|count| count.get() < u64::MAX / 2) && raw.epoch.get() < EPOCHS_MAX;
+        (whole && countable && geometry.is_sound()).then(|| Self {
             sequence: raw.sequence.get(),
             geometry,
             uuid: raw.uuid,
@@ -203,6 +210,21 @@ mod tests {
         );
         assert_eq!(Superblock::decode(&[]), None);
         assert_eq!(Superblock::decode(&[0; 4096]), None);
+    }
+
+    #[test]
+    fn what_can_not_be_counted_on_is_refused() {
+        let check = |change: fn(&mut Superblock)| {
+            let mut superblock = superblock();
+            change(&mut superblock);
+            assert_eq!(Superblock::decode(&superblock.encode()), None);
+        };
+        check(|superblock| superblock.sequence = u64::MAX);
+        check(|superblock| superblock.epoch = u64::MAX);
+        check(|superblock| superblock.watermark = u64::MAX);
+        check(|superblock| superblock.image.number = u64::MAX);
+        check(|superblock| superblock.geometry.segment_log2 = 60);
+        check(|superblock| superblock.geometry.segments = u32::MAX);
     }
 
     proptest! {

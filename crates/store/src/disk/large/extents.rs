@@ -22,7 +22,6 @@ pub struct Extents {
     /// Where the head lies that led here.
     head: Place,
     list: ExtentList,
-    bytes: u64,
     pinned: Vec<u32>,
 }
 
@@ -34,12 +33,11 @@ impl Extents {
         head: Place,
         body: &[u8],
     ) -> Option<Arc<Self>> {
-        let list = ExtentList::decode(body, engine.geometry.fragment_bytes())?;
+        let list = ExtentList::decode(body, &engine.geometry)?;
         let mut opened = Self {
             engine: Arc::clone(engine),
             hash,
             head,
-            bytes: list.body_bytes(),
             list,
             pinned: Vec::new(),
         };
@@ -49,7 +47,7 @@ impl Extents {
     /// Pins all segments it lies in. What it has pinned is released when it is dropped, also if one was gone.
     fn pin(&mut self) -> bool {
         let mut last = None;
-        for extent in &self.list.extents {
+        for extent in self.list.extents() {
             let Some((segment, within)) = self.engine.geometry.locate(extent.granule) else {
                 return false;
             };
@@ -70,13 +68,13 @@ impl Extents {
     /// Bytes of the body.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.bytes
+        self.list.body_bytes()
     }
 
     /// Whether the body is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.bytes == 0
+        self.len() == 0
     }
 
     pub(crate) fn is_in(&self, engine: &Arc<Engine>) -> bool {
@@ -95,7 +93,7 @@ impl Extents {
 
     /// Whether all of it is what was written. Reads it.
     pub(crate) fn is_sound(&self) -> bool {
-        (0..self.list.extents.len()).all(|ordinal| self.read(ordinal).is_ok())
+        (0..self.list.extents().len()).all(|ordinal| self.read(ordinal).is_ok())
     }
 
     pub(crate) fn list(&self) -> &ExtentList {
@@ -104,7 +102,7 @@ impl Extents {
 
     fn fetch(&self, ordinal: usize, patience: Patience) -> Poll<io::Result<Bytes>> {
         let gone = || Poll::Ready(Err(io::ErrorKind::NotFound.into()));
-        let Some(extent) = self.list.extents.get(ordinal) else {
+        let Some(extent) = self.list.extents().get(ordinal) else {
             return gone();
         };
         let Some((segment, within)) = self.engine.geometry.locate(extent.granule) else {
@@ -181,7 +179,7 @@ impl ExtentReader {
     /// # Errors
     /// If the disk fails, or what lies there isn't what was written.
     pub fn poll_read(&mut self, at: u64, cx: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
-        if at >= self.extents.bytes {
+        if at >= self.extents.len() {
             return Poll::Ready(Ok(Bytes::new()));
         }
         let full = u64::from(self.extents.engine.geometry.fragment_bytes());
@@ -221,7 +219,7 @@ impl ExtentReader {
         };
         self.ahead = None;
         // The next one lies on the disk too, most likely.
-        if ordinal + 1 < self.extents.list.extents.len() {
+        if ordinal + 1 < self.extents.list.extents().len() {
             self.begin(ordinal + 1);
         }
         Poll::Ready(kept.unwrap_or_else(|| Err(io::ErrorKind::Other.into())))

@@ -3,7 +3,9 @@
 //! body that is broken off has left nothing but dead bytes.
 
 mod extents;
+mod keep;
 mod writing;
 
 pub use extents::{ExtentReader, Extents};
+pub(crate) use keep::keep;
 pub use writing::Writing;

@@ -6,11 +6,15 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-use crate::disk::engine::{Aim, Engine, Refused};
-use crate::disk::format::{Draft, EXTENT, Extent, ExtentList, Kind, Stamps};
+use crate::disk::add::{Aim, Refused};
+use crate::disk::engine::Engine;
+use crate::disk::format::{Draft, Extent, ExtentList, Kind, RUN, Stamps};
 use crate::disk::geometry::narrow;
 use crate::disk::log::Stream;
 use crate::usage::count;
+
+/// As many fragments lie in a chunk, when nobody else writes.
+const FRAGMENTS_PER_CHUNK: u64 = 4;
 
 /// A response that is being stored, piece by piece. Nothing of it can be found before [`Writing::poll_finish`] is done;
 /// dropping it before that breaks it off.
@@ -57,20 +61,25 @@ impl Engine {
             engine: Arc::clone(self),
             key: Bytes::copy_from_slice(key),
             hash: self.hash(key),
-            list: ExtentList {
-                id,
-                extents: Vec::new(),
-            },
+            list: ExtentList::new(id),
             pending: Vec::new(),
             pending_bytes: 0,
             state: State::Open,
         })
     }
 
-    /// Bytes of the largest body: its list leaves a quarter of a record to key and meta.
+    /// Bytes of the largest body: half of the log, or what a list has room for if all of it lies in runs of a chunk's
+    /// length.
     fn body_bytes_max(&self) -> u64 {
-        let list = self.geometry.record_bytes_max() / 4 * 3;
-        (list / EXTENT) as u64 * u64::from(self.geometry.fragment_bytes())
+        let geometry = &self.geometry;
+        let run = u64::from(geometry.fragment_bytes()) * FRAGMENTS_PER_CHUNK;
+        let listed = (self.list_bytes_max() / RUN) as u64 * run;
+        listed.min(geometry.log_bytes() / 2)
+    }
+
+    /// Bytes of the longest list: a quarter of a record is left to key and meta.
+    pub(super) fn list_bytes_max(&self) -> usize {
+        self.geometry.record_bytes_max() / 4 * 3
     }
 }
 
@@ -95,7 +104,8 @@ impl Writing {
             let part = bytes.split_to(bytes.len().min((full - self.pending_bytes) as usize));
             self.pending_bytes += narrow(part.len());
             self.pending.push(part);
-            if self.bytes() > self.bytes_max() {
+            let listed = self.list.encoded_bytes() <= self.engine.list_bytes_max();
+            if self.bytes() > self.bytes_max() || !listed {
                 return Poll::Ready(Err(self.refuse(Refused::Size)));
             }
         }
@@ -121,7 +131,7 @@ impl Writing {
         if self.bytes() < self.engine.options.object_bytes_min {
             return Poll::Ready(Err(self.refuse(Refused::Size)));
         }
-        if !self.list.extents.is_empty() && self.pending_bytes > 0 {
+        if !self.list.extents().is_empty() && self.pending_bytes > 0 {
             ready!(self.poll_fragment(cx))?;
         }
         match self.store_head(meta, stamps) {
@@ -137,11 +147,14 @@ impl Writing {
     /// Writes the record that is to be found: with the list of the fragments, or with the whole body, if that turned out to
     /// be small.
     fn store_head(&self, meta: &[u8], stamps: Stamps) -> Result<(), Refused> {
-        let list = self.list.encode();
-        let (kind, body) = if self.list.extents.is_empty() {
+        let list = self.list.encode(&self.engine.geometry);
+        let (kind, body) = if self.list.extents().is_empty() {
             let parts = self.pending.iter().map(AsRef::as_ref);
             (Kind::Whole, parts.collect())
         } else {
+            if !self.is_there() {
+                return Err(Refused::Gone);
+            }
             // The fragments have to be on their way before it.
             self.engine.log().seal_large()?;
             (Kind::Extents, SmallVec::from_slice(&[list.as_slice()]))
@@ -153,10 +166,19 @@ impl Writing {
         self.engine.try_store(&draft, Aim::Stored).map(|_| ())
     }
 
+    /// Whether no fragment has made room for others, as it may when the body comes slowly.
+    fn is_there(&self) -> bool {
+        let engine = &self.engine;
+        self.list.extents().iter().all(|extent| {
+            let located = engine.geometry.locate(extent.granule);
+            located.is_some_and(|(segment, _)| engine.segments.born(segment) == extent.born)
+        })
+    }
+
     fn poll_fragment(&mut self, cx: &Context<'_>) -> Poll<Result<(), Refused>> {
         match self.store_fragment() {
             Ok(extent) => {
-                self.list.extents.push(extent);
+                self.list.push(extent, &self.engine.geometry);
                 self.pending.clear();
                 self.pending_bytes = 0;
                 Poll::Ready(Ok(()))
@@ -166,14 +188,10 @@ impl Writing {
     }
 
     fn store_fragment(&self) -> Result<Extent, Refused> {
-        let stamps = Stamps {
-            judged: self.list.id,
-            date: narrow(self.list.extents.len()),
-            ..Stamps::default()
-        };
-        let parts = self.pending.iter().map(AsRef::as_ref).collect();
-        let draft = Draft::new(Kind::Fragment, self.hash, &[], &[], parts, stamps);
-        self.engine.store_fragment(&draft, self.pending_bytes)
+        let parts: SmallVec<[&[u8]; 8]> = self.pending.iter().map(AsRef::as_ref).collect();
+        let which = (self.list.id, self.list.extents().len());
+        self.engine
+            .store_fragment(Stream::Large, self.hash, which, &parts)
     }
 
     /// Waits, where that helps.
@@ -201,26 +219,6 @@ impl Writing {
             .options
             .object_bytes_max
             .min(self.engine.body_bytes_max())
-    }
-}
-
-impl Engine {
-    fn store_fragment(&self, draft: &Draft<'_>, bytes: u32) -> Result<Extent, Refused> {
-        if self.is_down() {
-            return Err(Refused::OutOfService);
-        }
-        let mut log = self.log();
-        let lsn = log.number();
-        let place = self.append(&mut log, Stream::Large, draft, lsn, 0)?;
-        let segment = self
-            .geometry
-            .locate(place.granule)
-            .map_or(0, |(segment, _)| segment);
-        Ok(Extent {
-            granule: place.granule,
-            bytes,
-            born: self.segments.born(segment),
-        })
     }
 }
 

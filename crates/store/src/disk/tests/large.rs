@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{Volume, get, made, noise, opened, options, stamps, until, wait};
-use crate::disk::{ExtentReader, Extents, Refused, StoredBody, Writing};
+use crate::disk::{ExtentReader, Extents, Refused, StoredBody, VolumeState, Writing};
 
 const MIB: u64 = 1 << 20;
 
@@ -135,10 +135,20 @@ fn a_new_head_leads_to_the_same_body() {
     holds(&opened(folder.path(), 64 * MIB), b"a", &body);
 }
 
+/// A volume that loses what is used, too.
+fn made_without_reinsertion(path: &std::path::Path) -> Arc<Volume> {
+    drop(made(path, 4 * MIB));
+    let mut options = options(path, 4 * MIB);
+    options.reinsert_max_percent = 0;
+    let volume = Volume::open(options).unwrap();
+    until(|| volume.usage().state == VolumeState::Serving);
+    volume
+}
+
 #[test]
 fn what_is_being_read_is_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
-    let volume = made(folder.path(), 4 * MIB);
+    let volume = made_without_reinsertion(folder.path());
     let body = noise(1, 200_000);
     store(&volume, b"a", 1, &body).unwrap();
     let held = extents(&volume, b"a").unwrap();
@@ -167,7 +177,7 @@ fn what_is_being_read_is_not_overwritten() {
 #[test]
 fn a_body_whose_fragments_are_gone_is_not_found() {
     let folder = tempfile::tempdir().unwrap();
-    let volume = made(folder.path(), 4 * MIB);
+    let volume = made_without_reinsertion(folder.path());
     store(&volume, b"a", 1, &noise(1, 200_000)).unwrap();
     let stored = get(&volume, b"a").unwrap();
     for number in 0..100 {
@@ -230,6 +240,55 @@ fn who_waits_for_room_is_told_of_the_end() {
         append(&mut writing, &noise(1, 200_000)),
         Err(Refused::OutOfService)
     );
+}
+
+#[test]
+fn a_body_that_comes_too_slowly_is_not_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let volume = made_without_reinsertion(folder.path());
+    let mut writing = volume.begin(b"a", None).unwrap();
+    append(&mut writing, &noise(1, 100_000)).unwrap();
+    for number in 0..1000 {
+        let key = format!("key {number}");
+        until(|| {
+            volume
+                .put(key.as_bytes(), b"", &[noise(number, 20_000)], stamps(1))
+                .is_ok()
+        });
+    }
+    assert_eq!(finish(writing, 1), Err(Refused::Gone));
+    assert!(get(&volume, b"a").is_none());
+}
+
+#[test]
+fn a_body_of_more_than_half_a_volume_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let volume = made(folder.path(), 4 * MIB);
+    assert_eq!(
+        volume.begin(b"a", Some(3 * MIB)).unwrap_err(),
+        Refused::Size
+    );
+    let body = noise(1, 3_000_000);
+    assert_eq!(store(&volume, b"a", 1, &body), Err(Refused::Size));
+}
+
+#[test]
+fn bodies_that_come_together_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let volume = made(folder.path(), 64 * MIB);
+    let bodies = [1, 2, 3].map(|number| noise(number, 2_000_000));
+    let mut writings = [b"1", b"2", b"3"].map(|key| volume.begin(key, None).unwrap());
+    for piece in 0..20 {
+        for (writing, body) in writings.iter_mut().zip(&bodies) {
+            append(writing, &body[piece * 100_000..][..100_000]).unwrap();
+        }
+    }
+    for (number, writing) in writings.into_iter().enumerate() {
+        finish(writing, number as u64).unwrap();
+    }
+    for (key, body) in [b"1", b"2", b"3"].into_iter().zip(&bodies) {
+        holds(&volume, key, body);
+    }
 }
 
 #[test]

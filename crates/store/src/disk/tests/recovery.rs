@@ -42,9 +42,12 @@ fn open(options: VolumeOptions) -> Arc<Volume> {
 }
 
 fn put(volume: &Volume, key: u64) {
-    volume
-        .put(&key.to_le_bytes(), b"", &[noise(key, 1000)], stamps(key))
-        .unwrap();
+    let body = noise(key, 1000);
+    until(|| {
+        volume
+            .put(&key.to_le_bytes(), b"", &[&body], stamps(key))
+            .is_ok()
+    });
 }
 
 fn holds(volume: &Volume, key: u64) -> bool {
@@ -192,11 +195,13 @@ fn check_with_image(place: &Place) -> Arc<Volume> {
     volume
 }
 
-/// The images that there are, up to two.
-fn images(place: &Place) -> impl Iterator<Item = PathBuf> {
-    let folder = place.folder.path().to_owned();
-    let paths = ["a", "b"].map(|name| folder.join(format!("squall.log.index-{name}")));
-    paths.into_iter().filter(|path| path.exists())
+fn images(place: &Place) -> Vec<PathBuf> {
+    let ending = |name: &str| place.folder.path().join(format!("squall.log.index-{name}"));
+    ["a", "b"]
+        .map(ending)
+        .into_iter()
+        .filter(|path| path.exists())
+        .collect()
 }
 
 #[test]
@@ -240,8 +245,10 @@ fn an_image_is_not_believed_where_the_log_was_written_over() {
     volume.close().unwrap();
     drop(volume);
     let log = place.folder.path().join("squall.log");
-    let old = images(&place).next().unwrap();
-    let image = std::fs::read(&old).unwrap();
+    let old: Vec<_> = images(&place)
+        .into_iter()
+        .map(|path| (std::fs::read(&path).unwrap(), path))
+        .collect();
     let superblocks = std::fs::read(&log).unwrap()[..64 << 10].to_vec();
     // All is written over, several times, by others.
     let volume = open(place.private());
@@ -261,15 +268,12 @@ fn an_image_is_not_believed_where_the_log_was_written_over() {
     let newest = (500..6000).filter(|key| holds(&volume, *key)).count();
     drop(volume);
     // As if none of the later checkpoints had reached the disk.
-    for ending in ["a", "b"] {
-        drop(std::fs::remove_file(
-            place
-                .folder
-                .path()
-                .join(format!("squall.log.index-{ending}")),
-        ));
+    for path in images(&place) {
+        std::fs::remove_file(path).unwrap();
     }
-    std::fs::write(&old, image).unwrap();
+    for (image, path) in old {
+        std::fs::write(path, image).unwrap();
+    }
     let file = std::fs::OpenOptions::new().write(true).open(&log).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&file, &superblocks, 0).unwrap();
     let volume = open(place.private());

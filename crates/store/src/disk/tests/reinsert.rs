@@ -1,7 +1,7 @@
 //! What is kept when the log comes round.
 
 use super::{Volume, get, made, noise, opened, options, stamps};
-use crate::disk::VolumeState;
+use crate::disk::{StoredBody, VolumeState};
 use crate::options::Policy;
 
 const BYTES: u64 = 4 << 20;
@@ -53,6 +53,44 @@ fn what_is_used_stays() {
     drop(volume);
     let volume = opened(folder.path(), BYTES);
     assert_eq!((count(&volume, "hot"), count(&volume, "cold")), (20, 0));
+}
+
+#[test]
+fn a_large_body_that_is_used_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let volume = made(folder.path(), BYTES);
+    for (key, bytes) in [("hot", 150_000), ("cold", 150_000)] {
+        let mut writing = volume.begin(key.as_bytes(), None).unwrap();
+        let mut body = bytes::Bytes::from(noise(1, bytes));
+        super::wait(|cx| writing.poll_append(&mut body, cx)).unwrap();
+        super::wait(|cx| writing.poll_finish(b"meta", stamps(1), cx)).unwrap();
+    }
+    let read = |volume: &Volume| {
+        let stored = get(volume, b"hot").expect("it stays");
+        let StoredBody::Extents(extents) = stored.body else {
+            panic!("the body is whole");
+        };
+        let mut reader = extents.reader();
+        let mut all = Vec::new();
+        while all.len() < 150_000 {
+            all.extend_from_slice(
+                &super::wait(|cx| reader.poll_read(all.len() as u64, cx)).unwrap(),
+            );
+        }
+        assert!(all == noise(1, 150_000));
+    };
+    for round in 0..150 {
+        for number in 0..20 {
+            put(&volume, &format!("{round} {number}"), number, 8000);
+        }
+        read(&volume);
+    }
+    assert!(get(&volume, b"cold").is_none());
+    let usage = volume.usage();
+    assert!(usage.reinserts > 0 && usage.wrong == 0, "{usage:?}");
+    volume.flush().unwrap();
+    drop(volume);
+    read(&opened(folder.path(), BYTES));
 }
 
 #[test]

@@ -171,6 +171,30 @@ fn the_oldest_make_room() {
 }
 
 #[test]
+fn the_smallest_volume_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = (64 << 10) * 9;
+    let volume = made(folder.path(), bytes);
+    for number in 0..500 {
+        until(|| {
+            volume
+                .put(b"a", b"", &[noise(number, 9000)], stamps(number))
+                .is_ok()
+        });
+        assert_eq!(get(&volume, b"a").unwrap().stamps.judged, number);
+    }
+    volume.flush().unwrap();
+    drop(volume);
+    assert_eq!(
+        get(&opened(folder.path(), bytes), b"a")
+            .unwrap()
+            .stamps
+            .judged,
+        499
+    );
+}
+
+#[test]
 fn clearing_removes_all_for_good() {
     let folder = tempfile::tempdir().unwrap();
     let volume = made(folder.path(), 4 * MIB);

@@ -1,0 +1,155 @@
+//! Which segments are free, open, in use or taken.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::{Log, NoRoom, OpenSegment, Phase, Stream};
+use crate::disk::geometry::narrow;
+use crate::disk::segments::Segments;
+
+impl Log {
+    /// Says which segments hold something, by the numbers they were begun under, and which don't.
+    pub(crate) fn opened(&mut self, mut used: BTreeMap<u64, u32>, mut free: VecDeque<u32>) {
+        // Those may have become void since they were looked at.
+        let void = used.extract_if(..self.void_below, |_, _| true);
+        free.extend(void.map(|(_, number)| number));
+        self.used = used;
+        self.free = free;
+        self.phase = Phase::Recovering;
+        self.wake();
+    }
+
+    /// Whether what was begun under this number is void.
+    pub(crate) fn is_void(&self, born: u64) -> bool {
+        born < self.void_below
+    }
+
+    pub(super) fn open_segment(
+        &mut self,
+        segments: &Segments,
+        stream: Stream,
+    ) -> Result<OpenSegment, NoRoom> {
+        if self.phase == Phase::Opening {
+            return Err(NoRoom::Opening);
+        }
+        // The reclaimer makes others free only after it has written what it keeps of them.
+        let kept = if stream == Stream::Again {
+            0
+        } else {
+            self.geometry.segments_batch()
+        };
+        if self.free.len() <= kept {
+            return Err(NoRoom::Segments);
+        }
+        let number = self.free.pop_front().ok_or(NoRoom::Segments)?;
+        let born = self.number();
+        segments.begin(number, born);
+        if let Some(full) = self.stream(stream).segment.take() {
+            self.used.insert(full.born, full.number);
+        }
+        Ok(OpenSegment {
+            number,
+            born,
+            next: 0,
+        })
+    }
+
+    /// Whether a chunk could be sealed and another one opened.
+    pub(crate) fn has_room(&self) -> bool {
+        self.phase != Phase::Opening
+            && !self.is_full()
+            && self.free.len() > self.geometry.segments_batch()
+    }
+
+    pub(crate) fn free_count(&self) -> usize {
+        self.free.len()
+    }
+
+    pub(crate) fn retired_count(&self) -> u32 {
+        self.retired
+    }
+
+    /// The segments that hold something, the oldest first, with the numbers they were begun under.
+    pub(crate) fn used(&self) -> impl DoubleEndedIterator<Item = (u64, u32)> {
+        self.used.iter().map(|(born, number)| (*born, *number))
+    }
+
+    /// All segments in use, those of streams last, with the numbers they were begun under.
+    pub(crate) fn in_use(&self) -> Vec<(u64, u32)> {
+        let open = [&self.new, &self.again, &self.large].map(|stream| stream.segment);
+        let open = open.iter().flatten().map(|open| (open.born, open.number));
+        self.used().chain(open).collect()
+    }
+
+    /// Whether something in use was begun before this number, other than the segment begun under `but`.
+    pub(crate) fn has_older(&self, lsn: u64, but: u64) -> bool {
+        let open = [&self.new, &self.again, &self.large].map(|stream| stream.segment);
+        let open = open.iter().flatten().map(|segment| segment.born);
+        let used = self.used.keys().copied().take(2);
+        open.chain(used).any(|born| born < lsn && born != but)
+    }
+
+    /// Closes the segments of streams that are older than all that is in use: they come first.
+    pub(crate) fn close_oldest(&mut self) {
+        let oldest = self.used.first_key_value().map_or(0, |(born, _)| *born);
+        for stream in [Stream::New, Stream::Again, Stream::Large] {
+            let open = self.stream(stream).segment;
+            if let Some(segment) = open.filter(|segment| segment.born < oldest)
+                && self.seal(stream).is_ok()
+            {
+                self.stream(stream).segment = None;
+                self.used.insert(segment.born, segment.number);
+            }
+        }
+    }
+
+    /// Whether all that will ever be in a segment that is in use is in the file.
+    pub(crate) fn is_settled(&self, number: u32) -> bool {
+        self.sealed.iter().all(|chunk| chunk.segment != number)
+    }
+
+    /// Takes a segment from those in use; it is free after [`Log::release`].
+    pub(crate) fn take(&mut self, born: u64) {
+        self.taken.extend(self.used.remove_entry(&born));
+    }
+
+    pub(crate) fn taken(&self) -> Vec<(u64, u32)> {
+        self.taken.clone()
+    }
+
+    /// Makes what was taken free: nothing finds it any more, whatever happens.
+    pub(crate) fn release(&mut self, segments: &[(u64, u32)]) {
+        self.taken.retain(|taken| !segments.contains(taken));
+        self.free.extend(segments.iter().map(|(_, number)| *number));
+        self.wake();
+    }
+
+    /// Uses a segment no more that the disk would not take, nor free ones from `beyond` on. What lies in it already stays
+    /// readable.
+    pub(crate) fn retire(&mut self, number: u32, beyond: Option<u32>) {
+        for stream in [Stream::New, Stream::Again, Stream::Large] {
+            let open = self.stream(stream);
+            if open.segment.is_some_and(|segment| segment.number == number) {
+                open.segment = None;
+                self.retired += 1;
+            }
+        }
+        let before = self.free.len();
+        let beyond = beyond.unwrap_or(u32::MAX);
+        self.free.retain(|free| *free < beyond);
+        self.retired += narrow(before - self.free.len());
+    }
+
+    /// Forgets all segments but those that are being read; they are free after [`Log::release`]. What was begun before the
+    /// number returned is void.
+    pub(crate) fn clear(&mut self, segments: &Segments) -> u64 {
+        for stream in [Stream::New, Stream::Again, Stream::Large] {
+            let open = std::mem::take(self.stream(stream)).segment;
+            self.used
+                .extend(open.map(|segment| (segment.born, segment.number)));
+        }
+        let idle = self.used.extract_if(.., |_, number| segments.take(*number));
+        self.taken.extend(idle);
+        self.void_below = self.number();
+        self.void_below
+    }
+}
