@@ -117,7 +117,8 @@ impl<M: Weigh> Object<M> {
         judged: u64,
         counters: &Arc<Counters>,
     ) -> Arc<Self> {
-        let content = Content::Whole(charged_bytes(&[key.url(), body], counters));
+        let block = [key.url(), body].concat().into_boxed_slice();
+        let content = Content::Whole(charged_bytes(block, counters));
         Self::new(meta, content, key.url().len(), judged, counters)
     }
 

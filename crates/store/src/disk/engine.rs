@@ -156,8 +156,11 @@ impl Engine {
 
     /// Could something be found under this hash?
     pub(crate) fn may_have(&self, hash: u64) -> bool {
-        let known = self.recovered.load(Relaxed);
-        !self.is_down() && (!known || !self.index.find(hash).is_empty())
+        !self.is_down() && (!self.is_recovered() || !self.index.find(hash).is_empty())
+    }
+
+    pub(crate) fn is_recovered(&self) -> bool {
+        self.recovered.load(Relaxed)
     }
 
     pub(crate) fn note_recovered(&self) {
