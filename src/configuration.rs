@@ -9,7 +9,7 @@ use config::{Config, Event, Options, Place, Problem, Problems, Severity};
 use crate::cli::Args;
 use crate::console::{self, Page};
 use crate::findings::Form;
-use crate::supports;
+use crate::{cache_dirs, supports};
 
 /// Where the configuration is when no `-f` names it.
 pub(crate) const USUAL_PATH: &str = "/etc/squid/squid.conf";
@@ -153,7 +153,7 @@ pub(crate) fn check(args: &Args) -> Result<Config, ExitCode> {
     Ok(config)
 }
 
-/// `-z`: there is no disk cache yet, so there is nothing to make.
+/// `-z`: makes what `cache_dir` lines name and isn't there.
 pub(crate) fn make_directories(args: &Args) -> ExitCode {
     let config = match check(args) {
         Ok(config) => config,
@@ -163,7 +163,13 @@ pub(crate) fn make_directories(args: &Args) -> ExitCode {
     if config.cache_dirs.is_empty() {
         console::say("No cache_dir stores are configured.");
     }
-    ExitCode::SUCCESS
+    match cache_dirs::make(&config, |line| console::say(line)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            console::fatal(&error);
+            ExitCode::FAILURE
+        }
+    }
 }
 
 #[cfg(test)]

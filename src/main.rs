@@ -1,6 +1,7 @@
 //! The program: reads its arguments and does what they ask. It wires the parts and decides nothing.
 
 mod access_log;
+mod cache_dirs;
 mod cache_log;
 mod cli;
 mod config_command;

@@ -92,6 +92,27 @@ pub(crate) fn prepare(config: &Config, path: &Path) {
     }
 }
 
+/// Gives a directory and the files in it, or a file, to the user that we become.
+pub(crate) fn hand_over_tree(config: &Config, path: &Path) -> anyhow::Result<()> {
+    if !Uid::effective().is_root() {
+        return Ok(());
+    }
+    let user = user(config.cache_effective_user.as_deref())?;
+    let (uid, gid) = (user.uid.as_raw(), user.gid.as_raw());
+    let give = |path: &Path| {
+        // Not where a link leads.
+        std::os::unix::fs::lchown(path, Some(uid), Some(gid))
+            .with_context(|| format!("cannot give {} to {}", path.display(), user.name))
+    };
+    give(path)?;
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path)? {
+            give(&entry?.path())?;
+        }
+    }
+    Ok(())
+}
+
 /// The name of the user that we run as, for messages.
 pub(crate) fn user_name() -> String {
     let uid = Uid::effective();

@@ -66,7 +66,9 @@ fn take_effect(running: &mut Running) -> anyhow::Result<()> {
     for name in late(&plan.config, old) {
         tracing::warn!("{name} takes effect at the next start");
     }
-    supports::resize(&running.crew.shared().store, &plan.config);
+    let shared = running.crew.shared();
+    supports::resize(&shared.store, &plan.config);
+    running.cache_dirs.arrange(&plan.config, &shared.store);
     let setting = Setting {
         sockets: opened.ports.sockets(),
         plan: Arc::new(plan),

@@ -18,6 +18,7 @@ use proxy::log::RetiredLog;
 use proxy::worker::Phase;
 use tokio::time::{Instant, sleep_until};
 
+use crate::cache_dirs::CacheDirs;
 use crate::cache_log::CacheLog;
 use crate::cli::{Args, Stage};
 use crate::configuration::{self, Source};
@@ -28,6 +29,8 @@ use crate::version::OURS;
 use crate::workers::{self, Crew, Setting};
 use crate::{access_log, console, daemon, limits, notify, privileges, reload, supports};
 
+/// How often what may fail is looked after.
+const TICK: Duration = Duration::from_secs(1);
 /// How long workers may take to end once they must.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the last log lines may take.
@@ -83,6 +86,8 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
     announce(&config, args, &complaints);
     let log = access_log::open(&config)?;
     let shared = supports::open(&config, files);
+    let mut cache_dirs = CacheDirs::default();
+    cache_dirs.arrange(&config, &shared.store);
     let plan = match supports::plan(config, &shared.helpers, None) {
         Ok(plan) => Arc::new(plan),
         Err(problems) => return Ok(configuration::refuse(&problems)),
@@ -101,6 +106,7 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
         ports: opened.ports,
         retired_logs: Vec::new(),
         cache_log,
+        cache_dirs,
         source,
         args: args.clone(),
     };
@@ -114,6 +120,7 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
     }
     let outcome = running.watch(&mut signals).await;
     running.crew.shared().helpers.stop(HELPER_PATIENCE);
+    running.cache_dirs.close();
     running.close_logs();
     drop(pid_file);
     outcome?;
@@ -129,6 +136,7 @@ pub(crate) struct Running {
     /// Logs of configurations past that transactions still write to.
     pub(crate) retired_logs: Vec<RetiredLog>,
     pub(crate) cache_log: CacheLog,
+    pub(crate) cache_dirs: CacheDirs,
     pub(crate) source: Source,
     pub(crate) args: Args,
 }
@@ -138,6 +146,7 @@ impl Running {
     async fn watch(&mut self, signals: &mut Signals) -> anyhow::Result<()> {
         let mut ending: Option<Instant> = None;
         let mut failure = None;
+        let mut tick = tokio::time::interval(TICK);
         loop {
             let patience = ending.unwrap_or_else(Instant::now);
             tokio::select! {
@@ -160,6 +169,10 @@ impl Running {
                         ending = Some(self.stop());
                     }
                 },
+                _ = tick.tick() => {
+                    let shared = self.crew.shared();
+                    self.cache_dirs.tend(&shared.store);
+                }
                 () = sleep_until(patience), if ending.is_some() => {
                     tracing::warn!("workers don't end; leaving them");
                     break;

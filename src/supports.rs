@@ -5,7 +5,7 @@ use std::net::{IpAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use config::{Config, FilePlace, Problem, Problems, Replacement};
+use config::{Config, FilePlace, MemoryCacheMode, Problem, Problems};
 use jiff::tz::TimeZone;
 use net::clock::Clock;
 use net::dns::{self, Resolver};
@@ -14,8 +14,8 @@ use proxy::helpers::Helpers;
 use proxy::plan::Plan;
 use stats::Registry;
 
-use crate::limits;
 use crate::workers::Shared;
+use crate::{cache_dirs, limits};
 
 /// Makes everything that workers share.
 pub(crate) fn open(config: &Config, files: Option<store::Files>) -> Shared {
@@ -95,18 +95,15 @@ fn hostname() -> String {
 }
 
 fn store_options(config: &Config) -> store::Options {
+    let mode = config.memory_cache_mode;
     store::Options {
         memory_bytes_max: config.cache_mem,
         object_bytes_max: config
             .maximum_object_size_in_memory
             .min(config.maximum_object_size),
-        policy: match config.memory_replacement_policy {
-            None => store::Policy::Default,
-            Some(Replacement::Lru) => store::Policy::Lru,
-            Some(Replacement::HeapLru) => store::Policy::HeapLru,
-            Some(Replacement::HeapGdsf) => store::Policy::HeapGdsf,
-            Some(Replacement::HeapLfuda) => store::Policy::HeapLfuda,
-        },
+        keeps_new: matches!(mode, MemoryCacheMode::Always | MemoryCacheMode::Network),
+        keeps_loaded: matches!(mode, MemoryCacheMode::Always | MemoryCacheMode::Disk),
+        policy: cache_dirs::policy(config.memory_replacement_policy),
         // What isn't kept is still shared while it arrives, up to half the memory.
         join_bytes_max: (config.cache_mem / 2).max(store::Options::default().join_bytes_max),
         files_max: body_files_max(),
@@ -144,6 +141,8 @@ fn dns_options(config: &Config) -> dns::Options {
 
 #[cfg(test)]
 mod tests {
+    use config::Replacement;
+
     use super::*;
 
     #[test]

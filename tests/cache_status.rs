@@ -87,12 +87,12 @@ fn reasons_against_storing() {
             "fwd=uri-miss;detail=private",
         ),
         ("/3", "Vary: *", "fwd=uri-miss;detail=vary"),
+        ("/4", "Set-Cookie: a=b", "fwd=uri-miss;detail=stale-at-once"),
         (
-            "/4",
-            "Pragma: no-cache",
+            "/5",
+            "Content-Type: text/event-stream",
             "fwd=uri-miss;detail=stale-at-once",
         ),
-        ("/5", "X-A: 1", "fwd=uri-miss;detail=stale-at-once"),
         (
             "/6",
             "Cache-Control: max-age=600",
@@ -196,6 +196,26 @@ fn collapsed_requests() {
         };
         assert_eq!(said(&answer), expected);
     }
+}
+
+/// `cache_status_detail off` keeps reasons to ourselves.
+#[test]
+fn reasons_need_not_be_told() {
+    let origin = origin(|request| {
+        let control = match &*request.target {
+            "/private" => "private",
+            _ => "max-age=0",
+        };
+        Reply::ok("x").field("Cache-Control", control)
+    });
+    let program = named("cache_status_detail off");
+    let mut client = client(&program);
+    let private = client.get(&origin.url("/private"));
+    assert_eq!(said(&private), "fwd=uri-miss");
+    client.get(&origin.url("/"));
+    origin.stop();
+    let old = client.get(&origin.url("/"));
+    assert_eq!(said(&old), "hit;ttl=N");
 }
 
 /// `cache_status_key` tells the key; a name that is no token is a string.

@@ -156,7 +156,9 @@ fn each_page_of_the_documents_opens_with_a_configuration_that_works() {
 }
 
 /// Fields whose names are not those of their directives.
-const FIELDS: [(&str, &str); 11] = [
+const FIELDS: [(&str, &str); 13] = [
+    ("cache_dir", "cache_dirs"),
+    ("cache_replacement_policy", "cache_dirs"),
     ("access_log", "access_logs"),
     ("acl", "acls"),
     ("cache_peer", "peers"),

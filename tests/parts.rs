@@ -12,20 +12,20 @@ fn byte_at(at: u64) -> u8 {
     (at.wrapping_mul(2_654_435_761) >> 13).to_le_bytes()[0]
 }
 
-fn bytes(first: u64, last: u64) -> Vec<u8> {
+pub(crate) fn bytes(first: u64, last: u64) -> Vec<u8> {
     (first..=last).map(byte_at).collect()
 }
 
 /// An origin whose only content is `length` bytes long, and answers ranges; it counts the bytes it sends.
-struct Ranges {
-    origin: Origin,
+pub(crate) struct Ranges {
+    pub(crate) origin: Origin,
     sent: Arc<AtomicU64>,
     /// Number of the content: in its ETag.
     round: Arc<AtomicUsize>,
 }
 
 impl Ranges {
-    fn new(length: u64, validator: bool) -> Self {
+    pub(crate) fn new(length: u64, validator: bool) -> Self {
         let (sent, round) = (Arc::<AtomicU64>::default(), Arc::<AtomicUsize>::default());
         let (count, now) = (Arc::clone(&sent), Arc::clone(&round));
         let origin = Origin::start(move |request: &Request| {
@@ -47,6 +47,7 @@ impl Ranges {
                 Reply::ok(body)
             };
             let reply = reply.field("Cache-Control", "max-age=600");
+            let reply = reply.field("Content-Type", "text/x-bytes");
             match validator {
                 true => reply.field("ETag", &tag),
                 false => reply,
@@ -59,21 +60,21 @@ impl Ranges {
         }
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.origin.url("/big")
     }
 
-    fn sent(&self) -> u64 {
+    pub(crate) fn sent(&self) -> u64 {
         self.sent.load(SeqCst)
     }
 
     /// The range that was asked for last.
-    fn last_range(&self) -> Option<String> {
+    pub(crate) fn last_range(&self) -> Option<String> {
         self.origin.last().field("Range").map(str::to_owned)
     }
 }
 
-fn parse(range: &str, length: u64) -> Option<(u64, u64)> {
+pub(crate) fn parse(range: &str, length: u64) -> Option<(u64, u64)> {
     let (first, last) = range.strip_prefix("bytes=")?.split_once('-')?;
     match (first.parse(), last.parse::<u64>()) {
         (Ok(first), Ok(last)) => Some((first, last.min(length - 1))),

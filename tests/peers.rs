@@ -323,7 +323,6 @@ fn lines_that_are_yet_to_come() {
         + "acl site dstdomain site.example
 cache_peer_access a allow site
 cache_peer_access b allow site
-cache_dir ufs {dir}/spool 100 16 256
 cache_peer 127.0.0.1 sibling {port2} {port3} proxy-only
 digest_generation on
 ";
@@ -331,7 +330,7 @@ digest_generation on
     let shares = shares(&program, 10);
     assert_eq!((shares["one"], shares["two"]), (5, 5));
     let log = program.read("cache.log");
-    for directive in ["cache_dir", "sibling", "digest"] {
+    for directive in ["sibling", "digest"] {
         let told = log
             .lines()
             .filter(|line| line.contains("WARNING") && line.contains(directive))

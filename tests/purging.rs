@@ -273,6 +273,32 @@ fn groups_by_the_origin() {
     assert_eq!(kept(&mut visitor, &other, &paths), paths);
 }
 
+/// What an unsafe request invalidates takes with it what shares a group with it (RFC 9875 §2.2.1), but not what that shares
+/// other groups with.
+#[test]
+fn groups_by_an_unsafe_request() {
+    let origin = Origin::start(|request: &Request| {
+        let groups = match &*request.target {
+            "/article" => "\"article\", \"menu\"",
+            "/list" => "\"menu\", \"lists\"",
+            "/other" => "\"lists\"",
+            _ => "\"Menu\"",
+        };
+        fresh("x").field("Cache-Groups", groups)
+    });
+    let program = forward("");
+    let mut visitor = client(&program);
+    let paths = ["/article", "/list", "/other", "/apart"];
+    kept(&mut visitor, &origin, &paths);
+    for method in ["OPTIONS", "POST"] {
+        assert_eq!(kept(&mut visitor, &origin, &paths), paths, "{method}");
+        let empty = [("Content-Length", "0")];
+        visitor.request(method, &origin.url("/article"), &empty);
+    }
+    let left = kept(&mut visitor, &origin, &paths);
+    assert_eq!(left, ["/other", "/apart"]);
+}
+
 /// The operator can say the same.
 #[test]
 fn groups_by_the_operator() {

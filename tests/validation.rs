@@ -61,6 +61,72 @@ fn a_failed_background_validation_is_repeated() {
     });
 }
 
+/// What comes stale without a validator is kept, asked about by its date (RFC 9110 §13.1.3), and served when the origin
+/// dies (RFC 9111 §4.2.4).
+#[test]
+fn a_spare_is_asked_about_by_its_date() {
+    for (control, after) in [("max-age=0", 200), ("max-age=0, must-revalidate", 503)] {
+        let origin = Origin::start(move |request: &Request| {
+            let reply = match request.field("If-Modified-Since") {
+                Some("Sun, 06 Nov 1994 08:49:36 GMT") => Reply::new("304 Not Modified"),
+                Some(other) => Reply::ok(other),
+                None => Reply::ok("one"),
+            };
+            reply
+                .field("Cache-Control", control)
+                .field("Date", "Sun, 06 Nov 1994 08:49:37 GMT")
+        });
+        let program = forward("connect_timeout 2 seconds\nmax_stale 20000 days");
+        let mut client = client(&program);
+        let url = origin.url("/");
+        for asked in 1..=3 {
+            let answer = client.get(&url);
+            assert_eq!((answer.status, &*answer.text()), (200, "one"));
+            assert_eq!(origin.total(), asked, "{control}");
+        }
+        origin.stop();
+        assert_eq!(client.get(&url).status, after, "{control}");
+        let results: Vec<String> = program
+            .wait_for_log_lines(4)
+            .iter()
+            .filter_map(|line| line.split_whitespace().nth(3).map(str::to_owned))
+            .collect();
+        let failed = match after {
+            200 => "TCP_REFRESH_FAIL_OLD/200",
+            _ => "TCP_REFRESH_FAIL_ERR/503",
+        };
+        let unmodified = "TCP_REFRESH_UNMODIFIED/200";
+        assert_eq!(results, ["TCP_MISS/200", unmodified, unmodified, failed]);
+    }
+}
+
+/// Pages that can't be cached take no memory that files need, under any policy.
+#[test]
+fn spares_push_nothing_out() {
+    for policy in ["", "memory_replacement_policy lru"] {
+        let origin = Origin::start(|request: &Request| {
+            let content = "x".repeat(100_000);
+            match request.target.starts_with("/page") {
+                true => Reply::ok(&content),
+                false => fresh(&content),
+            }
+        });
+        let program = forward(&format!("cache_mem 4 MB\n{policy}"));
+        let mut client = client(&program);
+        for number in 0..20 {
+            client.get(&origin.url(&format!("/file/{number}")));
+        }
+        for number in 0..100 {
+            client.get(&origin.url(&format!("/page/{number}")));
+        }
+        assert_eq!(origin.total(), 120);
+        for number in 0..20 {
+            client.get(&origin.url(&format!("/file/{number}")));
+        }
+        assert_eq!(origin.total(), 120, "{policy}");
+    }
+}
+
 /// RFC 9111 §4.3.4: a 304 for something that we don't have is not for the client, who has asked no such thing.
 #[test]
 fn an_unfounded_304_is_asked_about_again() {

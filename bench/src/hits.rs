@@ -48,7 +48,7 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    fn start() -> Result<Self> {
+    pub(crate) fn start() -> Result<Self> {
         let port = free_port();
         let program = env::current_exe()?.display().to_string();
         let command = [program, "origin".to_owned(), format!("--port={port}")];

@@ -48,6 +48,20 @@ impl Machine {
             versions,
         }
     }
+
+    /// In a line, without a dot.
+    pub(crate) fn line(&self) -> String {
+        format!(
+            "{}, commit {}, {} × {}, {} MiB, Linux {}, load before {}",
+            self.date,
+            self.commit,
+            self.cores,
+            self.processor,
+            self.memory_mib,
+            self.kernel,
+            self.load_before
+        )
+    }
 }
 
 fn read(path: &str) -> String {

@@ -7,6 +7,7 @@
 )]
 
 mod engine;
+mod floods;
 mod floor;
 mod helper;
 mod hits;
@@ -39,6 +40,8 @@ enum Command {
     Hits(hits::Options),
     /// Access control: a helper's answers, long lists
     Access(hits::Options),
+    /// What floods of variants, of URLs and of forwarders cost
+    Floods(floods::Options),
     /// The least that a server can do: one read, one write. Started by the harness
     #[command(hide = true)]
     Floor(floor::Options),
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::Hits(options) => hits::run(&workload::HITS, &options),
         Command::Access(options) => hits::run(&workload::ACCESS, &options),
+        Command::Floods(options) => floods::run(&options),
         Command::Floor(options) => floor::run(&options),
         Command::Origin(options) => origin::run(options.port),
         Command::Helper => helper::run(),

@@ -1,5 +1,11 @@
-//! The web server behind every proxy: `/bytes/SIZE/NAME` may be kept, `/fresh/SIZE/NAME` may not, and `/count` says how
-//! many requests there have been, itself not counted.
+//! The web server behind every proxy. `/count` says how many requests there have been, itself not counted.
+//!
+//! | path | answer |
+//! | --- | --- |
+//! | `/bytes/SIZE/NAME`, `/once/SIZE/NAME` | may be kept; the latter is asked for once |
+//! | `/vary/SIZE/NAME` | may be kept, and varies by `User-Agent` |
+//! | `/page/SIZE/NAME` | says nothing of its lifetime |
+//! | `/fresh/SIZE/NAME` | may not be kept |
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -35,7 +41,7 @@ pub(crate) fn run(port: u16) -> Result<()> {
         if path == "/count" {
             let (content, close) = (format!("{count}\n"), true);
             return Answer {
-                bytes: render("200 OK", "no-store", content.as_bytes(), close),
+                bytes: render("200 OK", NOT_KEPT, content.as_bytes(), close),
                 close,
             };
         }
@@ -53,25 +59,34 @@ pub(crate) fn run(port: u16) -> Result<()> {
             words.next().and_then(|size| size.parse().ok()),
         );
         let (cache, status) = match (kind, size) {
-            ("bytes", Some(_)) => ("public, max-age=86400", "200 OK"),
-            ("fresh", Some(_)) => ("no-store", "200 OK"),
-            _ => ("no-store", "404 Not Found"),
+            ("bytes" | "once", Some(_)) => (KEPT, "200 OK"),
+            ("vary", Some(_)) => (VARYING, "200 OK"),
+            ("page", Some(_)) => ("", "200 OK"),
+            ("fresh", Some(_)) => (NOT_KEPT, "200 OK"),
+            _ => (NOT_KEPT, "404 Not Found"),
         };
         let content = testkit::Pattern::new(path, size.unwrap_or(0)).to_vec();
         let bytes = render(status, cache, &content, close);
-        if !close && content.len() <= SMALL {
+        if !close && content.len() <= SMALL && kind != "once" {
             made.insert(path.to_owned(), bytes.to_vec());
         }
         Answer { bytes, close }
     })
 }
 
+/// What they say to caches.
+const KEPT: &str =
+    "Last-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\nCache-Control: public, max-age=86400\r\n";
+const VARYING: &str = "Vary: User-Agent\r\nCache-Control: public, max-age=86400\r\n";
+const NOT_KEPT: &str =
+    "Last-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\nCache-Control: no-store\r\n";
+
 fn render(status: &str, cache: &str, content: &[u8], close: bool) -> Cow<'static, [u8]> {
     let date = jiff::Timestamp::now().strftime("%a, %d %b %Y %H:%M:%S GMT");
     let connection = if close { "close" } else { "keep-alive" };
     let head = format!(
-        "HTTP/1.1 {status}\r\nServer: origin\r\nDate: {date}\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n\
-         Cache-Control: {cache}\r\nContent-Type: application/octet-stream\r\nContent-Length: {}\r\n\
+        "HTTP/1.1 {status}\r\nServer: origin\r\nDate: {date}\r\n{cache}\
+         Content-Type: application/octet-stream\r\nContent-Length: {}\r\n\
          Connection: {connection}\r\n\r\n",
         content.len()
     );

@@ -200,18 +200,12 @@ impl Report {
     pub(crate) fn head(&self) -> String {
         let machine = &self.machine;
         let mut out = format!(
-            "# {}\n\n{}, commit {}, {} × {}, {} MiB, Linux {}, load before {}.\n\
+            "# {}\n\n{}.\n\
              Medians of {} rounds of {} s, the servers in turn within a round. Server on core 0 with one worker, wrk and \
              the origin on core 1.\nµs: processor time of the server's processes per request. \
              × floor and × Squall compare the sums. Others: the share of the two cores that other work took meanwhile.\n\n",
             self.title,
-            machine.date,
-            machine.commit,
-            machine.cores,
-            machine.processor,
-            machine.memory_mib,
-            machine.kernel,
-            machine.load_before,
+            machine.line(),
             self.rounds,
             self.seconds
         );

@@ -277,6 +277,7 @@ fn fill(
         ("#helper#", workload.checks == Checks::Helper),
         ("#names#", workload.checks.has_names()),
         ("#urls#", workload.checks == Checks::NamesAndPatterns),
+        ("#floods#", workload.checks == Checks::Forwarders),
         ("#log#", workload.log),
         ("#quiet#", !workload.log),
         ("#one#", cores == Cores::One),

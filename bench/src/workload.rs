@@ -26,6 +26,8 @@ pub(crate) enum Checks {
     Names,
     /// These, and a long list of patterns.
     NamesAndPatterns,
+    /// The chain of forwarders; with less memory than else.
+    Forwarders,
 }
 
 impl Checks {
@@ -131,6 +133,15 @@ const ACCESS_ROWS: &[Workload] = &[
         ..HIT
     },
 ];
+
+/// What is asked for before the floods.
+pub(crate) const FLOODED: Workload = Workload {
+    name: "floods",
+    title: "floods",
+    checks: Checks::Forwarders,
+    size: 600,
+    ..HIT
+};
 
 const HIT_ROWS: &[Workload] = &[
     Workload {

@@ -21,6 +21,7 @@ cargo xtask conformance refresh   the same for what is fresh, by refresh_pattern
 cargo xtask conformance cache [--beside]   run the public suite for HTTP caches; --beside: against others too
 cargo xtask bench hits    measure Squall beside its peers; `cargo xtask bench hits --help` names the options
 cargo xtask bench access  measure what access control costs, beside Squid
+cargo xtask bench floods  measure what floods of variants, of URLs and of forwarders cost, beside Squid
 ";
 
 fn main() -> ExitCode {

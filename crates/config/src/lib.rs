@@ -20,7 +20,8 @@ pub use model::access::{
     AccessRule, AclLine, AclRef, HeaderAccess, HeaderAdd, HeaderReplace, OutgoingAddress, SizeRule,
     UpgradeRule,
 };
-pub use model::cache::{CacheDir, RefreshOptions, RefreshPattern, Replacement};
+pub use model::cache::{MemoryCacheMode, RefreshOptions, RefreshPattern, Replacement};
+pub use model::cache_dir::{CacheDir, DirChoice, DirKind, DirTuning};
 pub use model::deny_info::{DenyAnswer, DenyInfo};
 pub use model::log::{AccessLog, LogFormat, LogModule};
 pub use model::peer::{Peer, PeerKind, PeerLogin, PeerOptions};

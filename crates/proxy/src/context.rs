@@ -253,7 +253,8 @@ impl Context {
             cells.count(Counter::Aborted);
         }
         cells.count(match tag {
-            ResultTag::Hit | ResultTag::MemHit | ResultTag::OfflineHit => Counter::HitsMemory,
+            ResultTag::Hit => Counter::HitsDisk,
+            ResultTag::MemHit | ResultTag::OfflineHit => Counter::HitsMemory,
             ResultTag::NegativeHit => Counter::HitsNegative,
             ResultTag::ImsHit | ResultTag::InmHit => Counter::HitsConditional,
             ResultTag::RefreshUnmodified => Counter::HitsRevalidated,

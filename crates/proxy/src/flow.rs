@@ -3,15 +3,18 @@
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use net::clock::Now;
 use rules::{Learnt, Notes};
 use store::{Begin, Reader};
 use wire::field::FieldId;
 use wire::http1::{Framing, RequestHead, ResponseHead};
 use wire::target::Target;
+use wire::value::byteranges::Boundary;
 
 use crate::access::ConnectionLogin;
 use crate::cache::Parts;
@@ -180,8 +183,8 @@ pub(crate) enum Content<'c> {
         /// Bytes still to send.
         left: Option<u64>,
     },
-    /// Parts from the store one after another, with the number of their bytes.
-    Parts(Vec<(Reader, u64)>),
+    /// Stretches from the store one after another.
+    Parts(Box<Assembly>),
     /// Straight from the hop, never stored.
     Origin(Box<OriginBody<'c>>),
 }
@@ -190,8 +193,41 @@ impl Content<'_> {
     /// Came the request too late to read along? A response that is only shared may be found, and its
     /// first bytes be dropped before the reader is there.
     pub(crate) fn came_too_late(&self) -> bool {
-        matches!(self, Self::Stored { reader, .. } if reader.is_lost())
+        match self {
+            Self::Stored { reader, .. } => reader.is_lost(),
+            Self::Parts(assembly) => assembly.readers.iter().any(Reader::is_lost),
+            Self::Empty | Self::Page(_) | Self::Origin(_) => false,
+        }
     }
+}
+
+/// Content that is put together from stretches of stored responses.
+#[derive(Debug)]
+pub(crate) struct Assembly {
+    /// One for each stored response, at its first byte that is wanted. None is ahead of another's turn: a response that
+    /// is still arriving may wait for its slowest reader.
+    pub(crate) readers: Vec<Reader>,
+    pub(crate) segments: Vec<Segment>,
+    /// What stands between the parts of a multipart/byteranges.
+    pub(crate) text: Bytes,
+    /// Separates those parts, if it is one.
+    pub(crate) boundary: Option<Boundary>,
+}
+
+/// A stretch of such content.
+#[derive(Debug, Clone)]
+pub(crate) enum Segment {
+    /// Of its text.
+    Text(Range<usize>),
+    /// Of a stored response.
+    Stored {
+        /// Number of its reader.
+        reader: usize,
+        /// First byte of what is stored there.
+        first: u64,
+        /// Number of bytes.
+        length: u64,
+    },
 }
 
 /// From the stations to `listen`.

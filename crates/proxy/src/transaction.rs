@@ -1,21 +1,19 @@
-//! One request and all that follows from it. The order of the stations is written here and nowhere
-//! else: read [`respond`] first.
+//! One request and all that follows from it. The order of the stations is written here, and what follows a miss in
+//! [`miss`]: read [`respond`] first.
+
+mod miss;
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use http::Method;
 use wire::field::FieldId;
-use wire::http1::{Framing, Version};
+use wire::http1::Version;
 
 use crate::adapt::Adapted;
-use crate::cache::{Conditions, Met, Parts};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind, Side};
 use crate::fetch::{self, Fetched, Order};
-use crate::flow::{
-    Admitted, After, Connection, Head, Lookup, Object, Received, Response, Slot, Start,
-};
+use crate::flow::{Admitted, After, Connection, Head, Lookup, Received, Response};
 use crate::listen::client::{ClientIn, ClientOut};
 use crate::listen::write::{ReplyTo, send};
 use crate::log::{INVALID_REQUEST, LogFacts, METHOD_NOT_ALLOWED, REQUEST_TOO_LARGE};
@@ -158,11 +156,15 @@ async fn respond<'c>(
     if cx.may_upgrade(received) {
         return Box::pin(upgrade(cx, &admitted, input, output, record)).await;
     }
-    let mut response = match cache::lookup(cx, received, record) {
+    let found = match cache::lookup(cx, received, record) {
+        Ok(found) => found,
+        Err(on_disk) => Box::pin(cache::lookup_on_disk(cx, received, on_disk, record)).await,
+    };
+    let mut response = match found {
         Lookup::Fresh(object) => {
             let response = cache::answer(cx, received, object, record);
-            if came_too_late(&response, record) {
-                Box::pin(pass(cx, &admitted, input, output, record)).await?
+            if miss::came_too_late(&response, record) {
+                Box::pin(miss::pass(cx, &admitted, input, output, record)).await?
             } else {
                 response
             }
@@ -170,253 +172,27 @@ async fn respond<'c>(
         Lookup::StaleWhileRevalidate(stale) => {
             cache::validate_in_background(cx, &admitted, &stale);
             let response = cache::answer(cx, received, stale, record);
-            if came_too_late(&response, record) {
-                Box::pin(pass(cx, &admitted, input, output, record)).await?
+            if miss::came_too_late(&response, record) {
+                Box::pin(miss::pass(cx, &admitted, input, output, record)).await?
             } else {
                 response
             }
         }
         Lookup::Unsatisfiable => return Err(not_cached()),
         Lookup::Stale(stale) => {
-            Box::pin(validate(cx, &admitted, stale, input, output, record)).await?
+            Box::pin(miss::validate(cx, &admitted, stale, input, output, record)).await?
         }
         Lookup::Parts(parts) => {
-            Box::pin(complete(cx, &admitted, parts, input, output, record)).await?
+            Box::pin(miss::complete(cx, &admitted, parts, input, output, record)).await?
         }
-        Lookup::Start(start) => Box::pin(fill(cx, &admitted, start, input, output, record)).await?,
-        Lookup::Pass => Box::pin(pass(cx, &admitted, input, output, record)).await?,
+        Lookup::Start(start) => {
+            Box::pin(miss::fill(cx, &admitted, start, input, output, record)).await?
+        }
+        Lookup::Pass => Box::pin(miss::pass(cx, &admitted, input, output, record)).await?,
     };
     adapt::location(cx, received, &mut response, record).await; // location_rewrite_program
     reply::prepare(cx, received, &mut response, record).await?;
     Ok(Outcome::Reply(response))
-}
-
-/// Was it only shared, and are its first bytes gone? Then the request goes on without it.
-fn came_too_late(response: &Response<'_>, record: &mut Record) -> bool {
-    let late = response.content.came_too_late();
-    if late {
-        record.cache.forwarded(Forward::Miss);
-    }
-    late
-}
-
-/// Not in the cache, and not to be: fetched for this client alone.
-async fn pass<'c>(
-    cx: &'c Rc<Context>,
-    admitted: &Admitted<'_>,
-    input: &'c mut ClientIn,
-    output: &mut ClientOut,
-    record: &mut Record,
-) -> Result<Response<'c>, Failure> {
-    let received = admitted.received;
-    access::admit_miss(cx, received).await?; // miss_access
-    let order = Order::plain();
-    // Made before the origin is asked: a purge meanwhile is for the answer too.
-    let may_answer_get = received.head.method == Method::POST;
-    let slot = may_answer_get.then(|| cache::may_fill(cx, received));
-    match fetch::send(cx, admitted, order, Some(input), Some(output), record).await? {
-        Fetched::Response(head, body) if cache::answers_get(received, &head) => {
-            Ok(cache::store(cx, received, None, slot, head, body, record))
-        }
-        Fetched::Response(head, body) => Ok(cache::pass(cx, received, head, body, record)),
-        Fetched::Upgraded(_) => Err(unasked()),
-    }
-}
-
-/// Not in the cache: one request fetches and stores, the others read along.
-async fn fill<'c>(
-    cx: &'c Rc<Context>,
-    admitted: &Admitted<'_>,
-    start: Start,
-    input: &'c mut ClientIn,
-    output: &mut ClientOut,
-    record: &mut Record,
-) -> Result<Response<'c>, Failure> {
-    let received = admitted.received;
-    access::admit_miss(cx, received).await?; // miss_access
-    let slot = match cache::meet(cx, received, start, None, record).await {
-        Met::Lead(slot) => slot,
-        Met::Alone => return pass(cx, admitted, input, output, record).await,
-        Met::Object(object) => {
-            let response = cache::answer(cx, received, object, record);
-            if came_too_late(&response, record) {
-                return pass(cx, admitted, input, output, record).await;
-            }
-            return Ok(response);
-        }
-    };
-    let others = cache::other_variants(cx, received, record);
-    let order = Order {
-        conditions: instead_of_the_clients(cx, received, &others),
-        upgrade: false,
-        wanted: &|| slot.waiters() > 0,
-    };
-    match fetch::send(cx, admitted, order, Some(input), Some(output), record).await? {
-        Fetched::Response(head, body) if head.status == 304 && !others.is_empty() => {
-            let reply = (head, body);
-            match cache::pick_variant(cx, received, &others, slot, reply, record) {
-                Ok(response) => Ok(response),
-                Err(slot) => {
-                    Box::pin(refetch(cx, admitted, None, Some(slot), output, record)).await
-                }
-            }
-        }
-        Fetched::Response(head, body) => Ok(cache::store(
-            cx,
-            received,
-            None,
-            Some(slot),
-            head,
-            body,
-            record,
-        )),
-        Fetched::Upgraded(_) => Err(unasked()),
-    }
-}
-
-/// What a miss asks of the origin, if not what the client does.
-fn instead_of_the_clients(
-    cx: &Context,
-    received: &Received<'_>,
-    others: &[Arc<Object>],
-) -> Option<Conditions> {
-    if received.head.fields.has(FieldId::Range) {
-        return cache::fetches_whole(cx, received).then_some(Conditions::Whole);
-    }
-    if !others.is_empty() {
-        return Some(Conditions::Which(others.to_vec()));
-    }
-    (!cx.plan.config.cache_miss_revalidate).then_some(Conditions::Anew)
-}
-
-/// Stored in parts: what is missing is fetched, then the client gets what it has asked for.
-async fn complete<'c>(
-    cx: &'c Rc<Context>,
-    admitted: &Admitted<'_>,
-    mut parts: Box<Parts>,
-    input: &'c mut ClientIn,
-    output: &mut ClientOut,
-    record: &mut Record,
-) -> Result<Response<'c>, Failure> {
-    let received = admitted.received;
-    if parts.hole().is_some() {
-        access::admit_miss(cx, received).await?; // miss_access
-    }
-    while let Some(hole) = parts.hole() {
-        let validator = parts.validator().into();
-        let order = Order {
-            conditions: Some(Conditions::Missing { hole, validator }),
-            ..Order::plain()
-        };
-        let slot = cache::may_fill(cx, received);
-        let fetched = fetch::send(cx, admitted, order, None, Some(output), record).await?;
-        let Fetched::Response(mut head, body) = fetched else {
-            return Err(unasked());
-        };
-        if head.status == 200 {
-            parts.forget(cx);
-            let slot = Some(slot);
-            return Ok(cache::store(cx, received, None, slot, head, body, record));
-        }
-        if !cache::fill_hole(cx, received, &mut parts, hole, &mut head, body, record) {
-            parts.forget(cx);
-            return pass(cx, admitted, input, output, record).await;
-        }
-    }
-    match cache::answer_from_parts(cx, *parts, record) {
-        Some(response) => Ok(response),
-        None => pass(cx, admitted, input, output, record).await,
-    }
-}
-
-/// Stored, but stale: the origin says whether it still holds (RFC 9111 §4.3). One request asks for all who want to know.
-async fn validate<'c>(
-    cx: &'c Rc<Context>,
-    admitted: &Admitted<'_>,
-    stale: Arc<Object>,
-    input: &'c mut ClientIn,
-    output: &mut ClientOut,
-    record: &mut Record,
-) -> Result<Response<'c>, Failure> {
-    let received = admitted.received;
-    access::admit_miss(cx, received).await?; // miss_access
-    let met = match cache::begin_validation(cx, received, &stale) {
-        Some(start) => cache::meet(cx, received, start, Some(&stale), record).await,
-        None => Met::Alone,
-    };
-    let slot = match met {
-        Met::Lead(slot) => Some(slot),
-        Met::Alone => None,
-        Met::Object(object) => {
-            let response = cache::validated(cx, received, &stale, object, record);
-            if came_too_late(&response, record) {
-                return pass(cx, admitted, input, output, record).await;
-            }
-            return Ok(response);
-        }
-    };
-    let order = Order {
-        conditions: Some(Conditions::Holds(Arc::clone(&stale))),
-        upgrade: false,
-        wanted: &|| slot.as_ref().is_some_and(|slot| slot.waiters() > 0),
-    };
-    match fetch::send(cx, admitted, order, Some(input), Some(output), record).await {
-        Ok(Fetched::Response(head, _)) if cache::is_unfounded(cx, &stale, &head) => {
-            Box::pin(refetch(cx, admitted, Some(&stale), slot, output, record)).await
-        }
-        Ok(Fetched::Response(head, body)) => Ok(cache::store(
-            cx,
-            received,
-            Some(&stale),
-            slot,
-            head,
-            body,
-            record,
-        )),
-        Ok(Fetched::Upgraded(_)) => Err(unasked()),
-        // A stale response is better than none, where the rules allow it (RFC 9111 §4.2.4).
-        Err(failure) if failure.side == Side::Hop && cache::may_serve_stale(cx, &stale) => {
-            if let Some(slot) = slot {
-                slot.keep(&stale);
-            }
-            record.tag(ResultTag::RefreshFailOld);
-            record.cache.hit_after_failure();
-            Ok(cache::answer(cx, received, stale, record))
-        }
-        Err(failure) => {
-            record.tag(ResultTag::RefreshFailErr);
-            Err(failure)
-        }
-    }
-}
-
-/// The origin has confirmed something that we don't have: it is asked again, without conditions.
-async fn refetch<'c>(
-    cx: &'c Rc<Context>,
-    admitted: &Admitted<'_>,
-    stale: Option<&Arc<Object>>,
-    slot: Option<Slot>,
-    output: &mut ClientOut,
-    record: &mut Record,
-) -> Result<Response<'c>, Failure> {
-    let received = admitted.received;
-    if received.framing != Framing::None {
-        // The request's content is spent.
-        return Err(Failure::hop(
-            FailureKind::InvalidResp,
-            "a 304 for something else",
-        ));
-    }
-    let order = Order {
-        wanted: &|| slot.as_ref().is_some_and(|slot| slot.waiters() > 0),
-        ..Order::plain()
-    };
-    match fetch::send(cx, admitted, order, None, Some(output), record).await? {
-        Fetched::Response(head, body) => {
-            Ok(cache::store(cx, received, stale, slot, head, body, record))
-        }
-        Fetched::Upgraded(_) => Err(unasked()),
-    }
 }
 
 /// The client asks to switch protocols: the hop decides (RFC 9110 §7.8).
@@ -450,10 +226,6 @@ async fn upgrade<'c>(
 
 fn not_cached() -> Failure {
     Failure::new(FailureKind::OnlyIfCachedMiss, Side::Client)
-}
-
-fn unasked() -> Failure {
-    Failure::new(FailureKind::InvalidResp, Side::Hop).with_detail("switched protocols unasked")
 }
 
 /// `response_delay_pool`, which comes before `client_delay_pools`.

@@ -127,6 +127,9 @@ pub async fn run(setup: Setup) -> std::io::Result<()> {
     };
     worker.listen(&mut listening, &first, place)?;
     pin(&mut affinity, &first, place);
+    if first.phase != Phase::Serve {
+        orders.mark_changed(); // an order to end that came before this worker
+    }
     // Orders hold a plan and sockets: they are let go as soon as they are obeyed.
     drop(first);
     let probing = (place == 0).then(|| tokio::task::spawn_local(probe(Rc::clone(&worker))));

@@ -123,6 +123,11 @@ table! {
     CollapsedAlone "collapsed_alone" Count "Requests that waited and then had to go on by themselves.";
     CollapsedOvertaken "collapsed_overtaken" Count "Requests that waited for collapsed_forwarding_timeout.";
 
+    // Invalidation.
+    Purges "purges" Count "PURGE requests carried out.";
+    PurgedObjects "purged_objects" Count "Stored responses that PURGE removed or made stale.";
+    InvalidatedObjects "invalidated_objects" Count "Stored responses removed because a request may have changed what they show.";
+
     // Helper programs, all pools together; `Pool::status` has them apart.
     HelperQuestions "helper_questions" Count "Questions for helper programs.";
     HelperAnswers "helper_answers" Count "Answers that helper programs gave.";
@@ -156,6 +161,7 @@ table! {
     LimitDnsQueries "limit_dns_queries" Count "Names refused because too many queries were under way.";
     LimitDnsAddresses "limit_dns_addresses" Count "Answers cut to the greatest number of addresses.";
     LimitVariants "limit_variants" Count "Stored variants dropped because a URL had too many.";
+    LimitBans "limit_bans" Count "PURGE requests refused because too many waited to be worked off.";
     LimitHelperQueue "limit_helper_queue" Count "Questions refused because too many waited for a helper.";
     LimitHelperLine "limit_helper_line" Count "Questions too long for a helper's line, and helpers killed for longer answers.";
     LimitClientConnections "limit_client_connections" Count "Connections refused by a limit per client address.";

@@ -1,4 +1,4 @@
-//! Stored responses: one memory cache shared by all workers, and volumes on disks.
+//! Stored responses: one memory cache shared by all workers, and the disk behind it.
 //!
 //! The store knows no HTTP. It keeps what its owner calls a response (`M`, see [`Weigh`]) and a body under a key, tells
 //! requests for the same key of each other ([`Store::begin`]), and lets any number of readers follow a body while it arrives.
@@ -8,9 +8,10 @@
 //! | [`store`](Store) | what the proxy calls: find, begin, update, remove, usage |
 //! | `memory/` | the index: shards, replacement policies, ghosts, eviction |
 //! | `content/` | bodies: whole, in pages, or still arriving; their writer and readers |
+//! | `disk/` | a log of responses in a file: what a `cache_dir` is |
+//! | `tier/` | memory and disk together |
 //! | `collapse` | the right to fill a key, and those who wait for it |
 //! | `invalidate/` | bans: what is no longer to be given, by key, by tag, by a test of the key |
-//! | `disk/` | [`Volume`]: a log on a disk, its index, the threads that write, read and reclaim |
 
 mod collapse;
 mod content;
@@ -18,9 +19,11 @@ mod disk;
 mod invalidate;
 mod key;
 mod memory;
+mod moment;
 mod object;
 mod options;
 mod store;
+mod tier;
 mod usage;
 
 #[cfg(test)]
@@ -29,7 +32,8 @@ mod tests;
 
 pub use collapse::{Begin, Slot, Waited, Waiting};
 pub use content::{
-    Body, FileSlice, Files, Fill, Filler, Keep, Overflow, Pages, ReadError, Reader, Short, Slice,
+    Body, FileSlice, Files, Fill, Filler, Keep, Overflow, Pages, ReadError, Reader, Saving, Short,
+    Slice,
 };
 pub use disk::{
     ExtentReader, Extents, Found, Listed, ListedContent, Origin, Reading, Refused, Stamps, Stored,
@@ -44,4 +48,5 @@ pub use key::KeyRef;
 pub use object::{Object, Weigh};
 pub use options::{Options, Policy};
 pub use store::Store;
+pub use tier::{Choice, Volumes};
 pub use usage::Usage;

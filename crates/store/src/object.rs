@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
 
-use crate::content::{Body, Done, Fill, Reader, charged_bytes, lock};
+use crate::content::{Body, Charge, Done, Fill, Pages, Reader, charged_bytes, lock};
+use crate::disk::Extents;
 use crate::invalidate::Tag;
 use crate::key::KeyRef;
 use crate::usage::{Counters, count};
@@ -33,6 +34,11 @@ pub trait Weigh: Send + Sync + 'static {
         false
     }
 
+    /// Whether it goes before all that isn't: as long as nobody has used it, it takes only memory that nothing else needs.
+    fn is_spare(&self) -> bool {
+        false
+    }
+
     /// What it can be invalidated by, beside its key. They are part of its weight: [`Tag::WEIGHT_BYTES`].
     fn tags(&self) -> &[Tag] {
         &[]
@@ -44,6 +50,34 @@ pub trait Weigh: Send + Sync + 'static {
         Self: Sized,
     {
         None
+    }
+
+    /// The names of the request fields that it was selected by, in a form of the owner's. Empty: it has no variants.
+    fn selector(&self) -> &[u8] {
+        &[]
+    }
+
+    /// The values of those fields. Empty: it has no variants.
+    fn variant(&self) -> &[u8] {
+        &[]
+    }
+
+    /// Appends what [`Weigh::read_from`] needs; false for what isn't for the disk.
+    fn write_to(&self, _out: &mut Vec<u8>) -> bool {
+        false
+    }
+
+    /// From what lies on disk; `None` when it can't be used.
+    fn read_from(_bytes: &[u8]) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
+    /// The times that disks are told of: Date, when it is stale, Last-Modified, in Unix seconds.
+    fn times(&self) -> [u32; 3] {
+        [0; 3]
     }
 }
 
@@ -83,7 +117,8 @@ impl<M: Weigh> Object<M> {
         judged: u64,
         counters: &Arc<Counters>,
     ) -> Arc<Self> {
-        let content = Content::Whole(charged_bytes(&[key.url(), body], counters));
+        let block = [key.url(), body].concat().into_boxed_slice();
+        let content = Content::Whole(charged_bytes(block, counters));
         Self::new(meta, content, key.url().len(), judged, counters)
     }
 
@@ -98,6 +133,51 @@ impl<M: Weigh> Object<M> {
             key: key.url().into(),
             done: OnceLock::new(),
             fill: Mutex::new(Some(fill)),
+        };
+        Self::new(
+            meta,
+            Content::Late(Box::new(late)),
+            key.url().len(),
+            judged,
+            counters,
+        )
+    }
+
+    /// From disk, with a body of more than one slice's size.
+    pub(crate) fn loaded(
+        key: KeyRef<'_>,
+        meta: M,
+        body: &Bytes,
+        judged: u64,
+        counters: &Arc<Counters>,
+    ) -> Arc<Self> {
+        let charge = Charge::new(counters, body.len() as u64);
+        let done = Done::Pages(Arc::new(Pages::of(body.clone(), charge)));
+        Self::done(key, meta, done, judged, counters)
+    }
+
+    /// With a body that stays on disk.
+    pub(crate) fn on_disk(
+        key: KeyRef<'_>,
+        meta: M,
+        body: &Arc<Extents>,
+        judged: u64,
+        counters: &Arc<Counters>,
+    ) -> Arc<Self> {
+        Self::done(key, meta, Done::Disk(Arc::clone(body)), judged, counters)
+    }
+
+    pub(crate) fn done(
+        key: KeyRef<'_>,
+        meta: M,
+        done: Done,
+        judged: u64,
+        counters: &Arc<Counters>,
+    ) -> Arc<Self> {
+        let late = Late {
+            key: key.url().into(),
+            done: OnceLock::from(done),
+            fill: Mutex::new(None),
         };
         Self::new(
             meta,

@@ -25,6 +25,10 @@ pub struct Options {
     pub memory_bytes_max: u64,
     /// The largest body that is kept after it has been read; larger ones are only shared while they arrive.
     pub object_bytes_max: u64,
+    /// Whether what arrives is kept in memory.
+    pub keeps_new: bool,
+    /// Whether what comes from disk is kept in memory.
+    pub keeps_loaded: bool,
     /// The order of eviction.
     pub policy: Policy,
     /// Bytes held of a body that is only shared, before newcomers can't join any more.
@@ -52,6 +56,8 @@ impl Default for Options {
         Self {
             memory_bytes_max: 256 << 20,
             object_bytes_max: 512 << 10,
+            keeps_new: true,
+            keeps_loaded: true,
             policy: Policy::default(),
             join_bytes_max: 32 << 20,
             gap_bytes_max: 1 << 20,

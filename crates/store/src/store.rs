@@ -2,15 +2,18 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use arc_swap::ArcSwapOption;
 
 use crate::collapse::{Begin, Entrance, Lead, Slot, Waiting};
-use crate::content::{Fill, Filler, Keep};
+use crate::content::{Done, Fill, Filler, Keep, joined};
 use crate::invalidate::Ledger;
 use crate::key::KeyRef;
 use crate::memory::{Eviction, Index};
 use crate::object::{Object, Weigh};
 use crate::options::Options;
+use crate::tier::{Tee, Volumes};
 use crate::usage::{Counters, Usage, count};
 
 /// Victims in use that are spared in one go.
@@ -18,13 +21,14 @@ const SPARED_MAX: usize = 64;
 /// Objects in use that are evicted in one go beyond those; then a newcomer is refused.
 const IN_USE_EVICTED_MAX: usize = 16;
 
-/// The store: responses by key, in memory.
+/// The store: responses by key, in memory and on disk.
 pub struct Store<M: Weigh> {
     index: Index<M>,
     ledger: Ledger,
     options: Options,
     limits: Limits,
     counters: Arc<Counters>,
+    volumes: ArcSwapOption<Volumes>,
 }
 
 /// What may change while the store is in use. Begins as the options of the same names.
@@ -32,6 +36,8 @@ struct Limits {
     memory_bytes_max: AtomicU64,
     object_bytes_max: AtomicU64,
     join_bytes_max: AtomicU64,
+    keeps_new: AtomicBool,
+    keeps_loaded: AtomicBool,
 }
 
 impl<M: Weigh> Store<M> {
@@ -45,9 +51,12 @@ impl<M: Weigh> Store<M> {
                 memory_bytes_max: AtomicU64::new(options.memory_bytes_max),
                 object_bytes_max: AtomicU64::new(options.object_bytes_max),
                 join_bytes_max: AtomicU64::new(options.join_bytes_max),
+                keeps_new: AtomicBool::new(options.keeps_new),
+                keeps_loaded: AtomicBool::new(options.keeps_loaded),
             },
             options,
             counters: Arc::default(),
+            volumes: ArcSwapOption::empty(),
         })
     }
 
@@ -165,6 +174,7 @@ impl<M: Weigh> Store<M> {
             self.link(key, &object);
         }
         drop(renewed);
+        self.save(&object);
         self.stands(&object);
         self.make_room();
         object
@@ -175,19 +185,57 @@ impl<M: Weigh> Store<M> {
         let object = old.renewed(meta, old.judged());
         if object.is_complete() {
             self.link(KeyRef::new(object.key()), &object);
+            self.save(&object);
             self.stands(&object);
             self.make_room();
         }
         object
     }
 
-    /// Removes all variants of `key`; returns how many there were. Who reads them, goes on.
-    pub fn remove(&self, key: KeyRef<'_>) -> usize {
-        self.index.remove_if(key, |_| true).len()
+    /// Puts a whole response in the place of its stored parts. Its body is these stretches of theirs, one after another:
+    /// first byte and length of each. `None` if one of them has gone, or isn't here as a whole, or the limits forbid it.
+    pub fn join(
+        &self,
+        stretches: &[(&Arc<Object<M>>, u64, u64)],
+        meta: impl FnOnce() -> M,
+    ) -> Option<Arc<Object<M>>> {
+        let parts = stretches.iter().map(|(part, ..)| *part);
+        let key = KeyRef::new(parts.clone().next()?.key());
+        let judged = parts.clone().map(|part| part.judged()).min()?;
+        if stretches.iter().map(|(.., length)| length).sum::<u64>() > self.object_bytes_max() {
+            return None;
+        }
+        let readers = stretches
+            .iter()
+            .map(|(part, first, length)| (part.reader(), *first, *length));
+        let body = joined(readers, &self.counters)?;
+        let object = Object::done(key, meta(), body, judged, &self.counters);
+        drop(self.index.join(key, parts, &object)?);
+        self.save(&object);
+        self.stands(&object).then_some(object)
     }
 
-    /// Removes this object; false if it wasn't there.
+    /// Removes all variants of `key`; returns how many there were. Who reads them, goes on.
+    pub fn remove(&self, key: KeyRef<'_>) -> usize {
+        let on_disk = self
+            .volumes()
+            .is_some_and(|volumes| volumes.remove(key.url()));
+        let in_memory = self.index.remove_if(key, |_| true).len();
+        in_memory.max(usize::from(on_disk))
+    }
+
+    /// Removes this object; false if it wasn't in memory.
     pub fn remove_object(&self, object: &Arc<Object<M>>) -> bool {
+        self.remove_from_disk(object);
+        self.remove_from_memory(object)
+    }
+
+    /// Removes this object from memory: what is about to be stored takes its place there, and on disk by itself.
+    pub fn retire(&self, object: &Arc<Object<M>>) {
+        self.remove_from_memory(object);
+    }
+
+    pub(crate) fn remove_from_memory(&self, object: &Arc<Object<M>>) -> bool {
         let key = KeyRef::new(object.key());
         !self
             .index
@@ -195,8 +243,11 @@ impl<M: Weigh> Store<M> {
             .is_empty()
     }
 
-    /// Removes everything; returns how many objects there were.
+    /// Removes everything; returns how many objects there were in memory.
     pub fn purge(&self) -> usize {
+        if let Some(volumes) = self.volumes() {
+            volumes.clear();
+        }
         self.index.clear()
     }
 
@@ -223,6 +274,7 @@ impl<M: Weigh> Store<M> {
             waits: counters.waits.load(Relaxed),
             waits_refused: counters.waits_refused.load(Relaxed),
             overtaken: counters.overtaken.load(Relaxed),
+            bans: self.ledger.len(),
             ..Usage::default()
         };
         self.index.add_usage(&mut usage);
@@ -235,7 +287,7 @@ impl<M: Weigh> Store<M> {
         &self.options
     }
 
-    /// Takes `memory_bytes_max`, `object_bytes_max` and `join_bytes_max` of these options, and evicts
+    /// Takes `memory_bytes_max`, `object_bytes_max`, `join_bytes_max` and what is kept of these options, and evicts
     /// what is then too much. What is larger than newcomers may be stays until its turn comes.
     pub fn set_limits(&self, options: &Options) {
         let limits = &self.limits;
@@ -243,7 +295,44 @@ impl<M: Weigh> Store<M> {
         set(&limits.memory_bytes_max, options.memory_bytes_max);
         set(&limits.object_bytes_max, options.object_bytes_max);
         set(&limits.join_bytes_max, options.join_bytes_max);
+        limits.keeps_new.store(options.keeps_new, Relaxed);
+        limits.keeps_loaded.store(options.keeps_loaded, Relaxed);
         self.make_room();
+    }
+
+    /// What is behind the memory from now on. What those had that were there before is out of reach.
+    pub fn set_volumes(&self, volumes: Option<Arc<Volumes>>) {
+        self.ledger.remember_long(volumes.is_some());
+        self.volumes.store(volumes);
+    }
+
+    /// What is behind the memory, if anything is.
+    #[must_use]
+    pub fn volumes(&self) -> Option<Arc<Volumes>> {
+        self.volumes.load_full()
+    }
+
+    pub(crate) fn keeps_loaded(&self) -> bool {
+        self.limits.keeps_loaded.load(Relaxed)
+    }
+
+    pub(crate) fn shared_counters(&self) -> &Arc<Counters> {
+        &self.counters
+    }
+
+    /// Indexes what has come from disk, unless something newer is there by now: then that.
+    pub(crate) fn link_loaded(
+        &self,
+        key: KeyRef<'_>,
+        object: Arc<Object<M>>,
+        matches: impl FnMut(&M) -> bool,
+    ) -> Arc<Object<M>> {
+        if !self.fits(&object) || !self.make_room() {
+            return object;
+        }
+        let newer = self.index.find_or_link(key, &object, matches);
+        self.limit_variants(key, &object);
+        newer.unwrap_or(object)
     }
 
     fn memory_bytes_max(&self) -> u64 {
@@ -283,7 +372,8 @@ impl<M: Weigh> Store<M> {
         asked: u64,
     ) -> Arc<Object<M>> {
         let object = Object::whole(key, meta, body, asked, &self.counters);
-        self.link(key, &object);
+        self.link_new(key, &object);
+        self.save(&object);
         self.stands(&object);
         object
     }
@@ -297,14 +387,22 @@ impl<M: Weigh> Store<M> {
         asked: u64,
     ) -> (Arc<Object<M>>, Filler<M>) {
         let too_large = length.is_some_and(|length| length > self.object_bytes_max());
-        let keep = if too_large { Keep::ShareOnly } else { keep };
+        let for_memory = !too_large && self.limits.keeps_new.load(Relaxed);
+        let tee = match keep {
+            Keep::Store => Tee::new(self.volumes(), length),
+            Keep::ShareOnly => Tee::Nothing,
+        };
+        let keep = if for_memory { keep } else { Keep::ShareOnly };
         let fill = Fill::new(length, &self.counters);
         let object = Object::filling(key, meta, Arc::clone(&fill), asked, &self.counters);
         drop(self.index.link(key, &object));
         self.limit_variants(key, &object);
         self.stands(&object);
         self.make_room();
-        let filler = Filler::new(Arc::clone(self), Arc::clone(&object), fill, keep);
+        let mut filler = Filler::new(Arc::clone(self), Arc::clone(&object), fill, keep, tee);
+        if length.is_some_and(|length| length > self.join_bytes_max()) {
+            filler.hold_little();
+        }
         (object, filler)
     }
 
@@ -316,13 +414,31 @@ impl<M: Weigh> Store<M> {
         }
     }
 
+    /// The end of a fill that is cut: what has come takes its place, if it may.
+    pub(crate) fn shorten(
+        &self,
+        cut: &Arc<Object<M>>,
+        meta: M,
+        prefix: Done,
+    ) -> Option<Arc<Object<M>>> {
+        let key = KeyRef::new(cut.key());
+        let object = Object::done(key, meta, prefix, cut.judged(), &self.counters);
+        drop(self.index.shorten(key, cut, &object)?);
+        self.limit_variants(key, &object);
+        if !self.make_room() {
+            count(&self.counters.refusals);
+            self.unlink(&object);
+        }
+        self.stands(&object).then_some(object)
+    }
+
     /// The end of a fill that isn't kept: it goes, and so does what it supersedes.
     pub(crate) fn unkept(&self, object: &Arc<Object<M>>) {
         drop(self.index.remove_unkept(object));
     }
 
     pub(crate) fn unlink(&self, object: &Arc<Object<M>>) {
-        self.remove_object(object);
+        self.remove_from_memory(object);
     }
 
     /// Evicts until the limit is kept; false if that can't be.
@@ -358,10 +474,7 @@ impl<M: Weigh> Store<M> {
 
     /// Indexes a complete object, within the limits.
     fn link(&self, key: KeyRef<'_>, object: &Arc<Object<M>>) {
-        let body_bytes = object.length().unwrap_or(u64::MAX);
-        let fits =
-            body_bytes <= self.object_bytes_max() && object.held_bytes() <= self.memory_bytes_max();
-        if !fits || !self.make_room() {
+        if !self.fits(object) || !self.make_room() {
             count(&self.counters.refusals);
             // What it supersedes is out of date all the same.
             drop(self.index.remove_superseded(key, object));
@@ -369,6 +482,20 @@ impl<M: Weigh> Store<M> {
         }
         drop(self.index.link(key, object));
         self.limit_variants(key, object);
+    }
+
+    /// As [`Store::link`], if what arrives is kept in memory.
+    fn link_new(&self, key: KeyRef<'_>, object: &Arc<Object<M>>) {
+        if self.limits.keeps_new.load(Relaxed) {
+            self.link(key, object);
+        } else {
+            drop(self.index.remove_superseded(key, object));
+        }
+    }
+
+    fn fits(&self, object: &Object<M>) -> bool {
+        let body_bytes = object.length().unwrap_or(u64::MAX);
+        body_bytes <= self.object_bytes_max() && object.held_bytes() <= self.memory_bytes_max()
     }
 
     fn limit_variants(&self, key: KeyRef<'_>, newest: &Object<M>) {

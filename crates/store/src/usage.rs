@@ -1,9 +1,6 @@
 //! What the store holds and has done, as plain numbers.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-use sys::Blocks;
 
 /// A snapshot of the store's figures. Counters count from the start of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,13 +39,13 @@ pub struct Usage {
     pub waits_refused: u64,
     /// Requests that had waited long enough, and took the lead or joined who had taken it.
     pub overtaken: u64,
+    /// Bans that are remembered.
+    pub bans: u64,
 }
 
-/// The account of the store's memory, and the counters that aren't kept per shard. Written on misses and at the end of objects' lives, never by a hit.
+/// The counters that aren't kept per shard. Written on misses and at the end of objects' lives, never by a hit.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    /// Where the bytes are that `bytes` counts, as far as they are whole bodies.
-    pub(crate) blocks: Arc<Blocks>,
     pub(crate) bytes: AtomicU64,
     pub(crate) objects_alive: AtomicU64,
     pub(crate) evictions: AtomicU64,

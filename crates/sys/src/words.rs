@@ -9,8 +9,6 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use crate::map;
-
 /// A word that can be mapped.
 ///
 /// # Safety
@@ -96,6 +94,90 @@ impl<W: Word> Deref for Words<W> {
 impl<W: Word> Drop for Words<W> {
     fn drop(&mut self) {
         map::unmap(self.start.cast(), self.len * size_of::<W>());
+    }
+}
+
+#[cfg(not(miri))]
+mod map {
+    //! By mmap(2).
+
+    use std::ffi::c_void;
+    use std::fs::File;
+    use std::io;
+    use std::ptr::{NonNull, null_mut};
+
+    use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
+
+    const READ_WRITE: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
+
+    fn mapped(start: *mut c_void) -> io::Result<NonNull<c_void>> {
+        NonNull::new(start).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+    }
+
+    pub(super) fn anonymous(bytes: usize) -> io::Result<NonNull<c_void>> {
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        // SAFETY: a new mapping at a place of the kernel's choice touches no memory that there is.
+        mapped(unsafe { mmap_anonymous(null_mut(), bytes, READ_WRITE, flags) }?)
+    }
+
+    pub(super) fn of_file(file: &File, offset: u64, bytes: usize) -> io::Result<NonNull<c_void>> {
+        // SAFETY: as above. Others may write to the same file: all words are atomic.
+        mapped(unsafe {
+            mmap(
+                null_mut(),
+                bytes,
+                READ_WRITE,
+                MapFlags::SHARED,
+                file,
+                offset,
+            )
+        }?)
+    }
+
+    pub(super) fn prefer_large_pages(start: NonNull<c_void>, bytes: usize) {
+        // SAFETY: this advice changes the size of pages, not what they hold.
+        let _advised = unsafe { madvise(start.as_ptr(), bytes, Advice::LinuxHugepage) };
+        // Kernels without large pages refuse it, and nothing is lost.
+    }
+
+    pub(super) fn unmap(start: NonNull<c_void>, bytes: usize) {
+        // SAFETY: the mapping was made with these bounds, and its only owner is being dropped.
+        let unmapped = unsafe { munmap(start.as_ptr(), bytes) };
+        debug_assert!(unmapped.is_ok(), "a mapping of ours can be unmapped");
+    }
+}
+
+#[cfg(miri)]
+mod map {
+    //! On the heap: Miri knows no shared mappings. All else is then checked as it is.
+
+    use std::alloc::{Layout, alloc_zeroed, dealloc};
+    use std::ffi::c_void;
+    use std::fs::File;
+    use std::io;
+    use std::ptr::NonNull;
+
+    const PAGE_BYTES: usize = 4096;
+
+    fn layout(bytes: usize) -> Layout {
+        Layout::from_size_align(bytes, PAGE_BYTES).expect("bounded by the caller")
+    }
+
+    pub(super) fn anonymous(bytes: usize) -> io::Result<NonNull<c_void>> {
+        // SAFETY: never of no size.
+        let start = unsafe { alloc_zeroed(layout(bytes)) };
+        NonNull::new(start.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+    }
+
+    pub(super) fn of_file(_: &File, _: u64, _: usize) -> io::Result<NonNull<c_void>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn prefer_large_pages(_: NonNull<c_void>, _: usize) {}
+
+    pub(super) fn unmap(start: NonNull<c_void>, bytes: usize) {
+        // SAFETY: allocated with this layout, and dropped once.
+        unsafe { dealloc(start.as_ptr().cast(), layout(bytes)) };
     }
 }
 

@@ -4,6 +4,7 @@
 //! meaning where serving something stale or private would be the price.
 
 pub mod addr;
+pub mod byteranges;
 pub mod cache_control;
 pub mod content_range;
 pub mod date;

@@ -1,27 +1,24 @@
 //! Directives: what is stored, where and for how long.
 
-use super::{
-    Area, Kind, Row, checked, done, no_effect, not_yet, not_yet_told, not_yet_unless, row, rules,
-    set, since,
-};
-use crate::readers::{lists, refresh, simple};
+use super::{Area, Kind, Row, checked, done, no_effect, not_yet_unless, row, rules, set, since};
+use crate::readers::{cache_dir, lists, refresh, simple};
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
     row("cache_mem", &[], Kind::Size, ["size", "256 MB"], since("2.5"), "ideal memory for hot/in-transit objects", set!(cache_mem, size)),
     row("maximum_object_size_in_memory", &[], Kind::Size, ["size", "512 KB"], since("2.5"), "largest object kept in memory", set!(maximum_object_size_in_memory, size_or_all)),
     row("memory_cache_shared", &[], Kind::OnOff, ["on/off", "on with SMP + cache_mem"], since("3.2"), "share the memory cache among workers", no_effect("workers are threads: they always share the memory cache")),
-    row("memory_cache_mode", &[], Kind::OneOf(&["always", "disk", "network", "never"]), ["always/disk/network/never", "always"], since("3.2"), "which objects enter the memory cache", not_yet(Area::Caching)),
+    row("memory_cache_mode", &[], Kind::OneOf(&["always", "disk", "network", "never"]), ["always/disk/network/never", "always"], since("3.2"), "which objects enter the memory cache", set!(memory_cache_mode, memory_cache_mode)),
     row("memory_replacement_policy", &[], Kind::OneOf(&["lru", "heap LRU", "heap GDSF", "heap LFUDA"]), ["lru / heap GDSF / heap LFUDA / heap LRU", "lru"], since("2.5"), "memory eviction policy; here, without a line, by uses and size", set!(memory_replacement_policy, replacement)),
-    row("cache_replacement_policy", &[], Kind::OneOf(&["lru", "heap LRU", "heap GDSF", "heap LFUDA"]), ["same values", "lru"], since("2.5"), "disk eviction policy for the cache_dir lines below it", checked(done(simple::cache_replacement_policy), not_yet_unless(Area::DiskCache, &["lru"]))),
-    row("minimum_object_size", &[], Kind::Size, ["size", "0 KB"], since("2.5"), "smaller objects are not put on disk", checked(set!(minimum_object_size, size), not_yet(Area::DiskCache))),
+    row("cache_replacement_policy", &[], Kind::OneOf(&["lru", "heap LRU", "heap GDSF", "heap LFUDA"]), ["same values", "lru"], since("2.5"), "disk eviction policy for the cache_dir lines below it", done(simple::cache_replacement_policy)),
+    row("minimum_object_size", &[], Kind::Size, ["size", "0 KB"], since("2.5"), "smaller objects are not put on disk", set!(minimum_object_size, size)),
     row("maximum_object_size", &[], Kind::Size, ["size", "4 MB"], since("2.5"), "default max-size for cache_dirs; order matters in older versions (before cache_dir)", set!(maximum_object_size, size_or_all)),
-    row("cache_dir", &[], Kind::Form, ["type dir Mbytes [L1 L2] [opts]", "none (memory only since 3.1)"], since("2.5"), "disk store; seeds name ufs, aufs, diskd, null, coss, plus rock", not_yet_told(Area::DiskCache, simple::cache_dir)),
-    row("store_dir_select_algorithm", &[], Kind::Word, ["least-load / round-robin", "least-load"], since("2.5"), "store choice when several fit", not_yet(Area::DiskCache)),
-    row("paranoid_hit_validation", &[], Kind::Time, ["time-small", "0 = off"], since("6"), "budget for validating shared entries on each hit", not_yet(Area::DiskCache)),
-    row("max_open_disk_fds", &[], Kind::Number, ["N", "0 = no limit"], since("2.5"), "skip disk when this many store files are open", not_yet(Area::DiskCache)),
-    row("cache_swap_low", &[], Kind::Number, ["percent", "90"], since("2.5"), "start of eviction for ufs-type stores", not_yet(Area::DiskCache)),
-    row("cache_swap_high", &[], Kind::Number, ["percent", "95"], since("2.5"), "aggressive eviction level", not_yet(Area::DiskCache)),
+    row("cache_dir", &[], Kind::Form, ["type dir Mbytes [L1 L2] [opts]", "none (memory only since 3.1)"], since("2.5"), "disk store; seeds name ufs, aufs, diskd, null, coss, plus rock", done(cache_dir::cache_dir)),
+    row("store_dir_select_algorithm", &[], Kind::Word, ["least-load / round-robin", "least-load"], since("2.5"), "store choice when several fit", done(cache_dir::store_dir_select_algorithm)),
+    row("paranoid_hit_validation", &[], Kind::Time, ["time-small", "0 = off"], since("6"), "budget for validating shared entries on each hit", no_effect("every hit from disk is checked in full, and memory is shared as it is")),
+    row("max_open_disk_fds", &[], Kind::Number, ["N", "0 = no limit"], since("2.5"), "skip disk when this many store files are open", no_effect("a cache_dir is one file, however much lies in it")),
+    row("cache_swap_low", &[], Kind::Number, ["percent", "90"], since("2.5"), "start of eviction for ufs-type stores", no_effect("a cache_dir keeps some segments free, and evicts as it is written")),
+    row("cache_swap_high", &[], Kind::Number, ["percent", "95"], since("2.5"), "aggressive eviction level", no_effect("a cache_dir keeps some segments free, and evicts as it is written")),
     row("cache", &["no_cache"], Kind::AccessList, ["allow/deny acl..", "unused"], since("2.5"), "deny = neither serve from nor store in cache", rules!(cache)),
     row("send_hit", &[], Kind::AccessList, ["allow/deny acl..", "unused"], since("3.5"), "deny = do not serve as hit", rules!(send_hit)),
     row("store_miss", &[], Kind::AccessList, ["allow/deny acl..", "unused"], since("3.5"), "deny = do not store", rules!(store_miss)),

@@ -218,8 +218,8 @@ mod tests {
     fn what_nothing_reads_yet_is_checked_by_its_kind() {
         fatal("icap_enable maybe", "can only be 'on' or 'off'");
         fatal(
-            "memory_cache_mode ever",
-            "'ever' is no value of memory_cache_mode",
+            "wccp2_forwarding_method ever",
+            "'ever' is no value of wccp2_forwarding_method",
         );
         fatal(
             "digest_bits_per_entry five",

@@ -13,7 +13,7 @@ pub(super) const ROWS: &[Row] = &[
     row("logfile_daemon", &[], Kind::File, ["path", "@LOGFILED@"], since("2.7").except("3.0–3.1"), "log writer helper program; here a thread of our own does what the usual one does", not_yet_told(Area::Administration, simple::logfile_daemon)),
     row("stats_collection", &[], Kind::AccessList, ["allow/deny acl..", "allow all"], since("3.4"), "which requests enter the counters", checked(rules!(stats_collection), not_yet(Area::Administration))),
     row("cache_store_log", &[], Kind::File, ["place or none", "none"], since("2.5"), "store.log of swap-in/out/release", checked(set!(cache_store_log, file_place), not_yet(Area::DiskCache))),
-    row("cache_swap_state", &["cache_swap_log"], Kind::File, ["path", "inside each cache_dir"], since("2.5"), "where swap.state journals live", not_yet(Area::DiskCache)),
+    row("cache_swap_state", &["cache_swap_log"], Kind::File, ["path", "inside each cache_dir"], since("2.5"), "where swap.state journals live", no_effect("a cache_dir keeps its index beside its log")),
     row("logfile_rotate", &[], Kind::Number, ["N", "10"], since("2.5"), "rotations kept on rotate signal; 0 = reopen only", set!(logfile_rotate, natural)),
     row("mime_table", &[], Kind::File, ["path", "@MIME_TABLE@"], since("2.5"), "FTP/gopher MIME and icon table", not_yet(Area::Ftp)),
     row("log_mime_hdrs", &[], Kind::OnOff, ["on/off", "off"], since("2.5"), "append request and reply headers to native log lines", checked(set!(log_mime_hdrs, on_off), not_yet(Area::Administration))),

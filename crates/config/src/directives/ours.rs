@@ -5,6 +5,7 @@ use super::{Kind, Row, ours, row, rules, set};
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
     row("cache_set_cookie", &[], Kind::OnOff, ["on/off", "off"], ours(), "store Set-Cookie with a response, for everyone who is answered from the cache", set!(cache_set_cookie, on_off)),
+    row("cache_status_detail", &[], Kind::OnOff, ["on/off", "on"], ours(), "tell in Cache-Status why a response isn't stored, or which line guessed how long it is fresh", set!(cache_status_detail, on_off)),
     row("cache_status_key", &[], Kind::OnOff, ["on/off", "off"], ours(), "tell in Cache-Status what a response is stored under", set!(cache_status_key, on_off)),
     row("collapsed_forwarding_timeout", &[], Kind::Time, ["time", "5 seconds"], ours(), "who waits for another's fetch waits this long for its answer to begin before one of them asks, too", set!(collapsed_forwarding_timeout, time)),
     row("deny_reason", &[], Kind::OnOff, ["on/off", "off"], ours(), "tell programs that are refused which line of the configuration did it", set!(deny_reason, on_off)),

@@ -1,6 +1,5 @@
-//! Freshness rules, eviction policies and disk caches.
+//! Freshness rules and eviction policies.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::problem::Place;
@@ -70,19 +69,16 @@ pub enum Replacement {
     HeapLfuda,
 }
 
-/// One `cache_dir` line. Nothing is stored on disk yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CacheDir {
-    /// `ufs`, `aufs`, `diskd`, `rock`, `coss` or `null`.
-    pub kind: String,
-    /// Directory, file or device.
-    pub path: PathBuf,
-    /// Size limit.
-    pub megabytes: u64,
-    /// What follows, as written: levels and options.
-    pub args: Vec<String>,
-    /// `cache_replacement_policy` in force at this line.
-    pub replacement: Option<Replacement>,
-    /// Where it is written.
-    pub place: Place,
+/// `memory_cache_mode`: what the memory cache keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryCacheMode {
+    /// What was used last, wherever it came from.
+    #[default]
+    Always,
+    /// Hits of the disk cache.
+    Disk,
+    /// What came from the network.
+    Network,
+    /// Nothing.
+    Never,
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::cache::MemoryCacheMode;
+use super::cache_dir::DirChoice;
 use super::helper::Pool;
 use super::marks::QosFlows;
 use super::rewrite::EXTRAS;
@@ -105,9 +107,11 @@ impl Default for Config {
             maximum_object_size: 4 * MB,
             maximum_object_size_in_memory: 512 * KB,
             minimum_object_size: 0,
+            memory_cache_mode: MemoryCacheMode::Always,
             memory_replacement_policy: None,
             cache_replacement_policy: None,
             cache_dirs: Vec::new(),
+            store_dir_select_algorithm: DirChoice::LeastLoad,
             refresh_patterns: Vec::new(),
             quick_abort_min: Some(16 * KB),
             quick_abort_max: 16 * KB,
@@ -173,6 +177,7 @@ impl Default for Config {
             email_err_data: false,
             cache_set_cookie: false,
             purge_all_origins: false,
+            cache_status_detail: true,
             cache_status_key: false,
             x_cache_headers: false,
             collapsed_forwarding_timeout: Duration::from_secs(5),

@@ -4,6 +4,7 @@
 pub mod access;
 pub mod auth;
 pub mod cache;
+pub(crate) mod cache_dir;
 mod defaults;
 pub mod delay;
 pub mod deny_info;
@@ -28,7 +29,8 @@ use access::{
     UpgradeRule,
 };
 use auth::{AuthOffer, AuthScheme};
-use cache::{CacheDir, RefreshPattern, Replacement};
+use cache::{MemoryCacheMode, RefreshPattern, Replacement};
+use cache_dir::{CacheDir, DirChoice};
 use delay::{DelayPool, Limit, ResponsePool};
 use deny_info::DenyInfo;
 use external::ExternalAclType;
@@ -233,12 +235,16 @@ pub struct Config {
     pub maximum_object_size_in_memory: u64,
     /// Smallest response stored on disk.
     pub minimum_object_size: u64,
+    /// What is kept in memory.
+    pub memory_cache_mode: MemoryCacheMode,
     /// Memory eviction; `None` (no line) leaves the choice to the store.
     pub memory_replacement_policy: Option<Replacement>,
     /// Disk eviction of `cache_dir` lines below it.
     pub cache_replacement_policy: Option<Replacement>,
     /// `cache_dir` lines.
     pub cache_dirs: Vec<CacheDir>,
+    /// Which of several gets a response.
+    pub store_dir_select_algorithm: DirChoice,
     /// `refresh_pattern` lines in order; empty means `. 0 20% 4320`.
     pub refresh_patterns: Vec<RefreshPattern>,
     /// Finish a fetch nobody waits for when less than this is left; `None` always finishes.
@@ -375,6 +381,8 @@ pub struct Config {
     pub cache_set_cookie: bool,
     /// PURGE by tag, prefix or pattern reaches beyond the origin of its URL.
     pub purge_all_origins: bool,
+    /// Cache-Status tells reasons.
+    pub cache_status_detail: bool,
     /// Cache-Status tells the key.
     pub cache_status_key: bool,
     /// Replies carry X-Cache and X-Cache-Lookup.

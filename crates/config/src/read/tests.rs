@@ -126,8 +126,6 @@ fn switching_off_what_is_not_there_needs_no_word() {
 #[test]
 fn what_asks_for_what_we_do_anyhow_needs_no_word() {
     let quiet = [
-        "minimum_object_size 0 KB",
-        "cache_replacement_policy lru",
         "cache_store_log none",
         "offline_mode off # as ever",
         "dead_peer_timeout 10 seconds",
@@ -142,8 +140,6 @@ fn what_asks_for_what_we_do_anyhow_needs_no_word() {
         assert!(messages(text).is_empty(), "{text}");
     }
     let told = [
-        "minimum_object_size 1 KB",
-        "cache_replacement_policy heap LFUDA",
         "cache_store_log stdio:/x",
         "dead_peer_timeout 100 seconds",
         "hostname_aliases a b",

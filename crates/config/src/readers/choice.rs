@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::model::cache::Replacement;
+use crate::model::cache::{MemoryCacheMode, Replacement};
 use crate::model::{FilePlace, ForwardedFor, Relaxed, UriWhitespace};
 use crate::text::line::{Line, Outcome};
 
@@ -50,6 +50,23 @@ impl Line<'_> {
             FilePlace::None
         } else {
             FilePlace::File(path.into())
+        })
+    }
+
+    /// What the memory cache keeps.
+    pub(crate) fn memory_cache_mode(&mut self) -> Outcome<MemoryCacheMode> {
+        let word = self.required("mode")?;
+        Ok(match &*word {
+            "always" => MemoryCacheMode::Always,
+            "disk" => MemoryCacheMode::Disk,
+            "network" => MemoryCacheMode::Network,
+            "never" => MemoryCacheMode::Never,
+            _ => {
+                let problem = self.fatal(format!("'{word}' is no memory_cache_mode"));
+                return Err(Box::new(
+                    problem.hint("Write always, disk, network or never."),
+                ));
+            }
         })
     }
 

@@ -5,6 +5,7 @@ use crate::read::Draft;
 
 pub(crate) mod accelerator;
 pub(crate) mod auth;
+pub(crate) mod cache_dir;
 mod choice;
 pub(crate) mod delay;
 pub(crate) mod deny_info;

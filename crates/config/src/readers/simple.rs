@@ -3,15 +3,11 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use crate::model::cache::CacheDir;
 use crate::read::Draft;
 use crate::text::line::{Line, Outcome};
 
 /// Where name servers listen.
 const DNS_PORT: u16 = 53;
-
-/// Types of `cache_dir`, and whether a size follows the path.
-const CACHE_DIR_KINDS: [&str; 6] = ["ufs", "aufs", "diskd", "rock", "coss", "null"];
 
 pub(crate) fn workers(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     draft.config.workers = Some(line.count()?);
@@ -168,37 +164,6 @@ pub(crate) fn cache_replacement_policy(draft: &mut Draft, line: &mut Line<'_>) -
     Ok(())
 }
 
-/// `TYPE PATH MEGABYTES …`; `null` has no size.
-pub(crate) fn cache_dir(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
-    let kind = line.required("type")?;
-    if !CACHE_DIR_KINDS.contains(&&*kind) {
-        let problem = line.error(format!(
-            "This proxy does not support the '{kind}' cache type. Ignoring."
-        ));
-        let hint = "Types are ufs, aufs, diskd, rock, coss and null.";
-        return Err(Box::new(problem.hint(hint)));
-    }
-    let path = line.required("path")?;
-    let megabytes = if kind == "null" {
-        0
-    } else {
-        line.count()?.into()
-    };
-    draft.config.cache_dirs.push(CacheDir {
-        kind: kind.to_string(),
-        path: path.as_ref().into(),
-        megabytes,
-        args: line.words(),
-        replacement: draft.config.cache_replacement_policy,
-        place: line.place.clone(),
-    });
-    if kind != "null" {
-        let meaning = "Nothing is stored on disk; responses are kept in memory, within cache_mem.";
-        draft.not_yet(line, "cache_dir", meaning);
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
 
@@ -281,31 +246,6 @@ mod tests {
         assert_eq!(
             (config.coredump_dir, config.hosts_file),
             (None, FilePlace::Unset)
-        );
-    }
-
-    #[test]
-    fn disk_caches_are_kept_and_warned_about_once() {
-        let config = config(
-            "cache_replacement_policy heap LFUDA\ncache_dir aufs /a 100 16 256 min-size=1\n\
-             cache_dir coss /b 10 max-size=9 block-size=512\ncache_dir null /tmp",
-        );
-        assert_eq!(config.cache_dirs.len(), 3);
-        assert_eq!(config.cache_dirs[0].args, ["16", "256", "min-size=1"]);
-        assert_eq!(
-            config.cache_dirs[0].replacement,
-            Some(Replacement::HeapLfuda)
-        );
-        let said = config.warnings.iter().map(|said| &*said.message);
-        let expected = ["not yet: cache_replacement_policy", "not yet: cache_dir"];
-        assert!(said.eq(expected), "{:?}", config.warnings);
-        let unknown = parse("cache_dir zfs /a 1 1 1", "test").unwrap();
-        assert!(unknown.cache_dirs.is_empty() && unknown.warnings.len() == 1);
-        assert!(
-            parse("cache_dir null /tmp", "test")
-                .unwrap()
-                .warnings
-                .is_empty()
         );
     }
 

@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use http::Method;
 use rules::caching::precondition::{self, By, Precondition, belongs_in_304, has_conditions};
-use rules::caching::range::{self, RangeAnswer};
-use wire::field::{FieldId, Fields};
+use rules::caching::range::{self, RangeAnswer, Span, Spans};
+use wire::field::FieldId;
 use wire::http1::{ResponseHead, reason_phrase};
 use wire::value::content_range::{self, ContentRange};
 
+use crate::cache::assemble::{Assembling, in_sending_order};
 use crate::cache::stored;
 use crate::context::Context;
 use crate::flow::{Content, Head, Object, Received, Response};
@@ -22,7 +24,7 @@ pub(crate) fn answer<'c>(
     object: Arc<Object>,
     record: &mut Record,
 ) -> Response<'c> {
-    if asks_conditions(&received.head.fields) {
+    if asks_conditions(received) {
         return conditional(cx, received, object, record, true);
     }
     if record.cache.is_plain_hit() {
@@ -61,7 +63,7 @@ pub(crate) fn fresh<'c>(
     object: Arc<Object>,
     record: &mut Record,
 ) -> Response<'c> {
-    if asks_conditions(&received.head.fields) {
+    if asks_conditions(received) {
         return conditional(cx, received, object, record, false);
     }
     let mut head = stored::build(cx, &object, false);
@@ -86,8 +88,9 @@ fn whole<'c>(object: Arc<Object>) -> Response<'c> {
     }
 }
 
-fn asks_conditions(fields: &Fields) -> bool {
-    has_conditions(fields) || fields.has(FieldId::Range)
+fn asks_conditions(received: &Received<'_>) -> bool {
+    let fields = &received.head.fields;
+    has_conditions(fields) || fields.has(FieldId::Range) && received.head.method == Method::GET
 }
 
 fn conditional<'c>(
@@ -100,64 +103,66 @@ fn conditional<'c>(
     let (method, request) = (&received.head.method, &received.head.fields);
     let mut head = stored::build(cx, &object, aged);
     let precondition = precondition::evaluate(method, request, head.status, &head.fields);
-    let part = object.length().map_or(RangeAnswer::Whole, |length| {
-        range::evaluate(method, request, head.status, &head.fields, length)
-    });
-    let range = match (precondition, part) {
-        (Precondition::NotModified(by), _) => {
-            if record.outcome.tag == ResultTag::MemHit {
+    match precondition {
+        Precondition::Holds => return ranged(cx, received, head, object, record),
+        Precondition::Failed => restate(&mut head, 412),
+        Precondition::NotModified(by) => {
+            if matches!(record.outcome.tag, ResultTag::Hit | ResultTag::MemHit) {
                 record.tag(match by {
                     By::Tag => ResultTag::InmHit,
                     By::Date => ResultTag::ImsHit,
                 });
             }
             not_modified(&mut head);
-            None
         }
-        (Precondition::Failed, _) => {
-            restate(&mut head, 412);
-            None
-        }
-        (Precondition::Holds, RangeAnswer::Whole) => {
-            sign(cx, &mut head, object.meta.version, record, Some(&object));
-            return Response {
-                head: Head::Built(head),
-                ..whole(object)
-            };
-        }
-        (Precondition::Holds, RangeAnswer::Part { first, last }) => {
+    }
+    sign(cx, &mut head, object.meta.version, record, Some(&object));
+    bodyless(head)
+}
+
+/// What Range asks for, if it does (RFC 9110 §14.2).
+fn ranged<'c>(
+    cx: &Context,
+    received: &Received<'_>,
+    mut head: Box<ResponseHead>,
+    object: Arc<Object>,
+    record: &Record,
+) -> Response<'c> {
+    let (method, request) = (&received.head.method, &received.head.fields);
+    let wanted = object.length().map_or(RangeAnswer::Whole, |length| {
+        range::evaluate(method, request, head.status, &head.fields, length)
+    });
+    match &wanted {
+        RangeAnswer::Whole => {}
+        RangeAnswer::Part(span) => {
             restate(&mut head, 206);
-            let complete = object.length();
-            push_content_range(
-                &mut head,
-                ContentRange::Part {
-                    first,
-                    last,
-                    complete,
-                },
-            );
-            Some((first, last))
+            push_content_range(&mut head, span.content_range(object.length()));
         }
-        (Precondition::Holds, RangeAnswer::Unsatisfiable) => {
+        RangeAnswer::Parts(_) => restate(&mut head, 206),
+        RangeAnswer::Unsatisfiable => {
             restate(&mut head, 416);
             let complete = object.length().unwrap_or(0);
             push_content_range(&mut head, ContentRange::Unsatisfied { complete });
-            None
         }
-    };
+    }
     sign(cx, &mut head, object.meta.version, record, Some(&object));
-    match range {
-        Some((first, last)) => partial(head, &object, first, last),
-        None => bodyless(head),
+    match wanted {
+        RangeAnswer::Whole => Response {
+            head: Head::Built(head),
+            ..whole(object)
+        },
+        RangeAnswer::Part(span) => partial(head, &object, span),
+        RangeAnswer::Parts(spans) => several(head, &object, spans),
+        RangeAnswer::Unsatisfiable => bodyless(head),
     }
 }
 
-/// One range (RFC 9110 §15.3.7.1); both ends included.
-fn partial<'c>(head: Box<ResponseHead>, object: &Object, first: u64, last: u64) -> Response<'c> {
+/// One range (RFC 9110 §15.3.7.1).
+fn partial<'c>(head: Box<ResponseHead>, object: &Object, span: Span) -> Response<'c> {
     let mut reader = object.reader();
-    reader.seek(first);
-    reader.stop_at(last.saturating_add(1));
-    let left = last.saturating_sub(first).saturating_add(1);
+    reader.seek(span.first);
+    reader.stop_at(span.last.saturating_add(1));
+    let left = span.length();
     Response {
         head: Head::Built(head),
         content: Content::Stored {
@@ -170,13 +175,26 @@ fn partial<'c>(head: Box<ResponseHead>, object: &Object, first: u64, last: u64) 
     }
 }
 
-fn push_content_range(head: &mut ResponseHead, range: ContentRange) {
+/// Several ranges (RFC 9110 §15.3.7.2).
+fn several<'c>(head: Box<ResponseHead>, object: &Object, spans: Spans) -> Response<'c> {
+    let mut content = Assembling::several(&head, object.length());
+    let spans = in_sending_order(spans, object.is_complete());
+    let mut reader = object.reader();
+    reader.seek(spans.first().map_or(0, |span| span.first));
+    for span in &spans {
+        content.begin_part(*span);
+        content.push(0, span.first, span.length());
+    }
+    content.into_response(head, vec![reader])
+}
+
+pub(super) fn push_content_range(head: &mut ResponseHead, range: ContentRange) {
     let mut value = Vec::new();
     content_range::write(range, &mut value);
     head.fields.push_id(FieldId::ContentRange, &value);
 }
 
-fn restate(head: &mut ResponseHead, status: u16) {
+pub(super) fn restate(head: &mut ResponseHead, status: u16) {
     head.status = status;
     head.set_reason(reason_phrase(status).as_bytes());
 }

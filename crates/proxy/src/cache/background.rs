@@ -104,7 +104,12 @@ async fn ask(cx: &Rc<Context>, kept: Kept, stale: &Arc<Object>) {
 
 /// To the end, so that what arrives is not given up for want of readers.
 async fn read_along(content: Content<'_>) {
-    if let Content::Stored { mut reader, .. } = content {
+    let readers = match content {
+        Content::Stored { reader, .. } => vec![reader],
+        Content::Parts(assembly) => assembly.readers,
+        Content::Empty | Content::Page(_) | Content::Origin(_) => return,
+    };
+    for mut reader in readers {
         while let Some(Ok(_)) = reader.next().await {}
     }
 }

@@ -11,8 +11,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use http::Method;
+use rules::caching::freshness::Traits;
 use rules::caching::storable::Storable;
-use rules::caching::validate::{agrees, confirms};
+use rules::caching::validate::agrees;
+use rules::caching::vary::Selector;
 use rules::{List, ReplyFacts};
 use stats::Counter;
 use store::{Filler, Keep, KeyRef};
@@ -21,7 +23,7 @@ use wire::http1::{Framing, ProxyAuth, ResponseHead, kept_coding};
 
 use crate::access;
 use crate::cache::stored::{self, StoredResponse, exchange};
-use crate::cache::{self, answer, may_serve_stale, part, pass, tags};
+use crate::cache::{self, answer, is_unfounded, may_serve_stale, part, pass, tags};
 use crate::context::Context;
 use crate::fetch::{OriginBody, Piece};
 use crate::flow::{Head, Object, Received, Response, Slot};
@@ -39,10 +41,7 @@ pub(crate) fn store<'c>(
     record: &mut Record,
 ) -> Response<'c> {
     if let Some(old) = stale {
-        let stored = stored::build(cx, old, false);
-        let confirmed = head.status == 304 && confirms(&head.fields, &stored.fields);
-        cx.heads.give(stored);
-        if confirmed {
+        if head.status == 304 && !is_unfounded(cx, old, &head) {
             return update(cx, received, old, slot, (&mut head, body), record);
         }
         let failed = head.status >= 500;
@@ -79,7 +78,7 @@ pub(crate) fn store<'c>(
         }
         return release(cx, received, slot, head, body, record);
     };
-    if is_too_large(cx, body.length()) {
+    if is_too_large(cx, &storable, body.length()) {
         record.cache.because(Detail::Kept("too-large"));
         return release(cx, received, slot, head, body, record);
     }
@@ -93,7 +92,7 @@ pub(crate) fn store<'c>(
         None => slot,
     };
     if let Some(old) = stale {
-        cx.store.remove_object(old);
+        cx.store.retire(old);
     }
     let length = body.length();
     let whole = body.whole().map(<[u8]>::len);
@@ -114,7 +113,8 @@ pub(crate) fn store<'c>(
             note_stored(cx, length, record);
             let response = answer::fresh(cx, received, object, record);
             let response = with_unstored(cx, response, &head, record);
-            tokio::task::spawn_local(fill(Rc::clone(cx), body, filler));
+            let method = received.head.method.clone();
+            tokio::task::spawn_local(fill(Rc::clone(cx), method, body, filler));
             cx.heads.give(head);
             response
         }
@@ -201,7 +201,8 @@ pub(super) fn storable(
 
 /// It is stored, or will be as far as can be told: by its length it may be.
 fn note_stored(cx: &Context, length: Option<u64>, record: &mut Record) {
-    if length.is_none_or(|length| length <= cx.store.options().object_bytes_max) {
+    let for_memory = length.is_none_or(|length| length <= cx.store.options().object_bytes_max);
+    if for_memory || for_disk(cx, length) {
         record.cache.stored();
     } else {
         record.cache.because(Detail::Kept("too-large"));
@@ -209,10 +210,21 @@ fn note_stored(cx: &Context, length: Option<u64>, record: &mut Record) {
 }
 
 /// Neither to be stored, nor small enough to be held for those who read along: each fetches for
-/// itself, so that a slow one holds back nobody.
-fn is_too_large(cx: &Context, length: Option<u64>) -> bool {
+/// itself, so that a slow one holds back nobody. A spare is nothing to read along with.
+fn is_too_large(cx: &Context, storable: &Storable, length: Option<u64>) -> bool {
     let options = cx.store.options();
-    length.is_some_and(|length| length > options.object_bytes_max.max(options.join_bytes_max))
+    let joined_bytes_max = match storable.freshness.traits.has(Traits::SPARE) {
+        true => 0,
+        false => options.join_bytes_max,
+    };
+    let for_memory = options.object_bytes_max.max(joined_bytes_max);
+    length.is_some_and(|length| length > for_memory) && !for_disk(cx, length)
+}
+
+/// Would a disk take it?
+fn for_disk(cx: &Context, length: Option<u64>) -> bool {
+    let volumes = cx.store.volumes();
+    volumes.is_some_and(|volumes| volumes.takes(length))
 }
 
 pub(super) fn release<'c>(
@@ -232,8 +244,9 @@ pub(super) fn release<'c>(
 /// A response to HEAD tells of what is stored for GET (RFC 9111 §4.3.5): whether it still holds, and
 /// with which fields.
 fn check_by_head(cx: &Context, received: &Received<'_>, head: &mut ResponseHead) {
-    let (key, fields) = (KeyRef::new(received.key()), &received.head.fields);
-    let Some(old) = cx.store.find(key, |meta| meta.answers(fields)) else {
+    let key = KeyRef::new(received.key());
+    let mut selector = Selector::of(&received.head.fields);
+    let Some(old) = cx.store.find(key, |meta| meta.answers(&mut selector)) else {
         return;
     };
     if head.status != old.meta.status || !old.is_complete() {
@@ -294,10 +307,11 @@ pub(super) fn pick<'c>(
     with_unstored(cx, response, head, record)
 }
 
-/// Fills a published response to its end. Goes on while clients read it; when the last one leaves,
+/// Fills a published response, which that method has asked for, to its end. Goes on while clients read it; when the last one leaves,
 /// `quick_abort_*` says whether the rest is worth fetching.
 pub(super) async fn fill(
     cx: Rc<Context>,
+    method: Method,
     mut body: Box<OriginBody<'static>>,
     mut filler: Filler<StoredResponse>,
 ) {
@@ -308,9 +322,7 @@ pub(super) async fn fill(
             piece = body.next() => piece,
             () = filler.all_readers_gone(), if !left_alone => {
                 if !worth_finishing(&cx, &filler) {
-                    cx.cells.count(Counter::FillsFailed);
-                    filler.fail();
-                    return;
+                    break;
                 }
                 left_alone = true;
                 continue;
@@ -320,13 +332,17 @@ pub(super) async fn fill(
             Ok(Piece::Data(data)) => {
                 cx.cells.add(Counter::HopBytesIn, data.len() as u64);
                 if filler.append(data).is_err() {
-                    break;
+                    // Longer than its origin has said: nothing of it is to be believed.
+                    cx.cells.count(Counter::FillsFailed);
+                    filler.fail();
+                    return;
                 }
                 filler.ready().await;
             }
             Ok(Piece::End) => {
-                if filler.finish().is_err() {
-                    cx.cells.count(Counter::FillsFailed);
+                match filler.end() {
+                    Ok(saving) => saving.saved().await,
+                    Err(_short) => cx.cells.count(Counter::FillsFailed),
                 }
                 return;
             }
@@ -337,7 +353,19 @@ pub(super) async fn fill(
         }
     }
     cx.cells.count(Counter::FillsFailed);
-    filler.fail();
+    give_up(&cx, &method, filler);
+}
+
+/// Cuts a response. What has come of it is kept as a part, if the rest can be asked for (RFC 9111 §3.3).
+fn give_up(cx: &Context, method: &Method, filler: Filler<StoredResponse>) {
+    let object = Arc::clone(filler.object());
+    let part = part::of_cut(cx, &object, filler.length(), filler.received());
+    // Parts are used while they are fresh.
+    let is_of_use = *method == Method::GET && object.meta.freshness.is_fresh(cx.unix_secs());
+    match part.filter(|_| is_of_use) {
+        Some(part) => drop(filler.keep_prefix(object.meta.cut(part))),
+        None => filler.fail(),
+    }
 }
 
 /// `quick_abort_min`, `_max`, `_pct`.

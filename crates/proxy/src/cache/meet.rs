@@ -15,6 +15,7 @@ use http::Method;
 use rules::List;
 use rules::caching::precondition::has_conditions;
 use rules::caching::reuse::Reuse;
+use rules::caching::vary::Selector;
 use stats::Counter;
 use store::{KeyRef, Waited};
 use wire::field::FieldId;
@@ -42,6 +43,9 @@ pub(crate) enum Met {
 /// its like; a second time is for origins that change their mind.
 const OTHER_VARIANTS_MAX: u8 = 2;
 
+/// How often a request waits for what is missing of stored parts; then it asks by itself.
+const HOLE_WAITS_MAX: u8 = 4;
+
 /// May the request wait for others, and others for it?
 pub(super) fn may_meet(cx: &Context, received: &Received<'_>) -> bool {
     // A request that was here before would wait for itself.
@@ -58,8 +62,10 @@ pub(super) fn begin(cx: &Context, received: &Received<'_>, variant: &[u8]) -> St
     let collapse = may_meet(cx, received) && !has_conditions(&received.head.fields);
     let collapse = collapse.then_some(variant);
     let key = KeyRef::new(received.key());
-    cx.store
-        .begin(key, collapse, |meta| serves(cx, received, meta))
+    let mut selector = Selector::of(&received.head.fields);
+    cx.store.begin(key, collapse, |meta| {
+        serves(cx, received, &mut selector, meta)
+    })
 }
 
 /// Something stale is stored: who validates it? `None`: each for itself. What was never fresh must be validated for each.
@@ -76,9 +82,10 @@ pub(crate) fn begin_validation(
     }
     let variant = Some(stale.meta.vary.as_bytes());
     let key = KeyRef::new(received.key());
-    let start = cx
-        .store
-        .begin(key, variant, |meta| serves(cx, received, meta));
+    let mut selector = Selector::of(&received.head.fields);
+    let start = cx.store.begin(key, variant, |meta| {
+        serves(cx, received, &mut selector, meta)
+    });
     Some(start)
 }
 
@@ -91,7 +98,8 @@ pub(crate) async fn meet(
     record: &mut Record,
 ) -> Met {
     let key = KeyRef::new(received.key());
-    let serves = |meta: &StoredResponse| serves(cx, received, meta);
+    let mut selector = Selector::of(&received.head.fields);
+    let mut serves = |meta: &StoredResponse| serves(cx, received, &mut selector, meta);
     let mut variant = stale
         .map_or(&[][..], |stale| stale.meta.vary.as_bytes())
         .to_vec();
@@ -114,7 +122,7 @@ pub(crate) async fn meet(
         start = match waited {
             // Somebody has purged what it had asked for: one of those that waited asks again.
             Ok(Waited::Object(object)) if !cx.store.stands(&object) => {
-                cx.store.begin(key, Some(&variant), serves)
+                cx.store.begin(key, Some(&variant), &mut serves)
             }
             Ok(Waited::Object(object)) if serves(&object.meta) || is_kept(stale, &object) => {
                 record.mark(Marks::COLLAPSED);
@@ -122,18 +130,23 @@ pub(crate) async fn meet(
                 return Met::Object(object);
             }
             Ok(Waited::Object(object))
-                if !object.meta.answers(&received.head.fields) && others < OTHER_VARIANTS_MAX =>
+                if !object
+                    .meta
+                    .answers(&mut Selector::of(&received.head.fields))
+                    && others < OTHER_VARIANTS_MAX =>
             {
                 others += 1;
                 record.cache.forwarded(Forward::VaryMiss);
-                variant = object.meta.vary.of_request(&received.head.fields);
-                cx.store.begin(key, Some(&variant), serves)
+                variant.clear();
+                let mut selector = Selector::of(&received.head.fields);
+                variant.extend_from_slice(selector.name(&object.meta.vary));
+                cx.store.begin(key, Some(&variant), &mut serves)
             }
-            Ok(Waited::Failed) => cx.store.begin(key, Some(&variant), serves),
+            Ok(Waited::Failed) => cx.store.begin(key, Some(&variant), &mut serves),
             Err(_) if !overtook => {
                 overtook = true;
                 cx.cells.count(Counter::CollapsedOvertaken);
-                cx.store.overtake(waiting, serves)
+                cx.store.overtake(waiting, &mut serves)
             }
             Ok(Waited::Object(_) | Waited::Released) | Err(_) => {
                 record.cache.waited(false);
@@ -144,17 +157,74 @@ pub(crate) async fn meet(
     }
 }
 
+/// What there is to do about a hole in what is stored.
+#[derive(Debug)]
+pub(crate) enum AtHole {
+    /// This request asks for what is missing; others may wait for it.
+    Lead(Slot),
+    /// Another has found something out: what is stored now?
+    Again,
+}
+
+/// Of those who miss the same of what is stored in parts, one asks the origin. `waited`: how often this one has waited.
+pub(crate) async fn meet_at_hole(
+    cx: &Context,
+    received: &Received<'_>,
+    name: &[u8],
+    waited: u8,
+    record: &mut Record,
+) -> AtHole {
+    let key = KeyRef::new(received.key());
+    if waited == HOLE_WAITS_MAX || !may_meet(cx, received) {
+        return AtHole::Lead(cx.store.lead(key));
+    }
+    let waiting = match cx.store.begin(key, Some(name), |_| false) {
+        Start::Lead(slot) => return AtHole::Lead(slot),
+        Start::Found(_) => return AtHole::Again,
+        Start::Join(waiting) => waiting,
+    };
+    cx.cells.count(Counter::Collapsed);
+    let deadline = cx.ticker.deadline();
+    let timeout = cx.plan.config.collapsed_forwarding_timeout;
+    match deadline.limit(timeout, waiting).await {
+        Ok(Waited::Object(_)) => {
+            record.mark(Marks::COLLAPSED);
+            record.cache.waited(true);
+            AtHole::Again
+        }
+        Ok(Waited::Failed) => AtHole::Again,
+        Ok(Waited::Released) | Err(_) => {
+            record.cache.waited(false);
+            cx.cells.count(Counter::CollapsedAlone);
+            AtHole::Lead(cx.store.lead(key))
+        }
+    }
+}
+
+/// May this whole response answer the request, which began with parts of it?
+pub(crate) fn find_whole(cx: &Context, received: &Received<'_>) -> Option<Arc<Object>> {
+    let key = KeyRef::new(received.key());
+    let mut selector = Selector::of(&received.head.fields);
+    cx.store
+        .find(key, |meta| serves(cx, received, &mut selector, meta))
+}
+
 /// The origin could not be asked, and the stale response was kept.
 fn is_kept(stale: Option<&Arc<Object>>, object: &Arc<Object>) -> bool {
     stale.is_some_and(|stale| Arc::ptr_eq(stale, object))
 }
 
 /// May it answer the request as it is (RFC 9111 §4)?
-fn serves(cx: &Context, received: &Received<'_>, meta: &StoredResponse) -> bool {
+fn serves(
+    cx: &Context,
+    received: &Received<'_>,
+    selector: &mut Selector<'_>,
+    meta: &StoredResponse,
+) -> bool {
     let fields = &received.head.fields;
     let now = received.now.unix_secs();
     let caching = &cx.plan.rules.caching;
-    meta.may_be_joined(fields)
+    meta.may_be_joined(selector)
         && matches!(
             caching.reuse(&meta.freshness, fields, now),
             Reuse::Fresh | Reuse::Stale | Reuse::StaleWhileRevalidate

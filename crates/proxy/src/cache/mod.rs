@@ -2,10 +2,12 @@
 //! from the store. What may be stored and reused is for `rules::caching` to say.
 
 mod answer;
+mod assemble;
 mod background;
 mod fill;
 mod meet;
 mod part;
+mod persist;
 mod purge;
 mod store_id;
 pub(crate) mod stored;
@@ -22,12 +24,14 @@ use rules::caching::tags::invalidated_groups;
 use rules::caching::validate::{
     confirms, make_conditional, make_conditional_on_any, make_unconditional,
 };
+use rules::caching::vary::{Selector, Vary};
 use rules::{List, ReplyFacts};
+use smallvec::SmallVec;
 use stats::Counter;
 use store::KeyRef;
 use wire::field::{FieldId, Fields};
 use wire::http1::{ResponseHead, kept_coding};
-use wire::target::Scheme;
+use wire::target::{Scheme, Target};
 use wire::value::range::{self, ByteRange};
 
 use crate::access;
@@ -40,55 +44,116 @@ use crate::reply::{Detail, Forward, clean, sign};
 pub(crate) use answer::{answer, validated};
 pub(crate) use background::validate as validate_in_background;
 pub(crate) use fill::store;
-pub(crate) use meet::{Met, begin_validation, meet};
-pub(crate) use part::{Hole, Parts, answer_from_parts, fill_hole};
+pub(crate) use meet::{AtHole, Met, begin_validation, find_whole, meet, meet_at_hole};
+pub(crate) use part::{Hole, Parts, answer_from_parts, fill_hole, gather, join};
 pub(crate) use purge::purge;
 pub(crate) use store_id::{StoreId, learn_store_id};
 pub(crate) use variants::{other_variants, pick_variant};
 
-/// Looks a request up. Sets the log's tag to what it found, and what Cache-Status says.
-pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record) -> Lookup {
-    let head = received.head;
+/// Nothing in memory answers a request: the disk is to be asked.
+#[derive(Debug)]
+pub(crate) struct OnDisk(Beside);
+
+/// What lies in memory under the key of a request that it doesn't answer.
+#[derive(Debug, Default)]
+struct Beside {
+    /// What the request would be among the variants, by the fields that the newest was selected by.
+    newest: Option<Variant>,
+    /// Parts.
+    in_parts: bool,
+}
+
+/// Looks a request up in memory. Sets the log's tag to what it found, and what Cache-Status says.
+pub(crate) fn lookup(
+    cx: &Context,
+    received: &Received<'_>,
+    record: &mut Record,
+) -> Result<Lookup, Box<OnDisk>> {
     record.tag(ResultTag::Miss);
     if let Some(why) = keeps_out(cx, received) {
         record.cache.forwarded(why);
         cx.cells.count(Counter::Passes);
-        return Lookup::Pass;
+        return Ok(Lookup::Pass);
     }
-    let fields = effective_fields(received);
     let key = KeyRef::new(received.key());
-    let (mut in_parts, mut varies) = (false, false);
+    let mut beside = Beside::default();
+    let mut selector = Selector::of(&received.head.fields);
     let found = cx.store.find(key, |meta| {
-        let answers = meta.answers(&head.fields);
-        in_parts |= meta.part.is_some();
-        varies |= !answers && meta.part.is_none();
+        beside.in_parts |= meta.part.is_some();
+        let answers = meta.answers(&mut selector);
+        if !answers && meta.part.is_none() && beside.newest.is_none() {
+            beside.newest = Some(Variant::from_slice(selector.name(&meta.vary)));
+        }
         answers
     });
-    let Some(object) = found else {
-        let parts = in_parts.then(|| part::gather(cx, received)).flatten();
-        if let Some(parts) = parts
-            && (parts.hole().is_none() || !only_if_cached(fields))
-        {
-            record.cache.forwarded(Forward::Partial);
-            return Lookup::Parts(Box::new(parts));
-        }
-        return if only_if_cached(fields) {
-            Lookup::Unsatisfiable
-        } else {
-            record.cache.forwarded(match varies {
-                true => Forward::VaryMiss,
-                false => Forward::UriMiss,
-            });
-            start(cx, received, varies)
-        };
+    match found {
+        Some(object) => Ok(judge(cx, received, object, ResultTag::MemHit, record)),
+        None if cx.store.may_be_on_disk(key) => Err(Box::new(OnDisk(beside))),
+        None => Ok(absent(cx, received, &beside, record)),
+    }
+}
+
+/// Looks a request up on disk, as [`lookup`] in memory.
+pub(crate) async fn lookup_on_disk(
+    cx: &Context,
+    received: &Received<'_>,
+    on_disk: Box<OnDisk>,
+    record: &mut Record,
+) -> Lookup {
+    let OnDisk(beside) = *on_disk;
+    let fields = &received.head.fields;
+    let name = |selector: &[u8]| {
+        let vary = Vary::from_bytes(selector);
+        Selector::of(fields).name(&vary).to_vec()
     };
+    let mut selector = Selector::of(fields);
+    let key = KeyRef::new(received.key());
+    let now = u32::try_from(received.now.unix_secs()).unwrap_or(0);
+    let found = cx
+        .store
+        .load(key, name, |meta| meta.answers(&mut selector), now);
+    match found.await {
+        Some(object) => judge(cx, received, object, ResultTag::Hit, record),
+        None => absent(cx, received, &beside, record),
+    }
+}
+
+/// Nothing whole is stored that answers.
+fn absent(cx: &Context, received: &Received<'_>, beside: &Beside, record: &mut Record) -> Lookup {
+    let only_stored = only_if_cached(effective_fields(received));
+    let parts = beside.in_parts.then(|| gather(cx, received));
+    if let Some(parts) = parts.flatten()
+        && (parts.hole().is_none() || !only_stored)
+    {
+        record.cache.forwarded(Forward::Partial);
+        return Lookup::Parts(Box::new(parts));
+    }
+    if only_stored {
+        return Lookup::Unsatisfiable;
+    }
+    record.cache.forwarded(match beside.newest {
+        Some(_) => Forward::VaryMiss,
+        None => Forward::UriMiss,
+    });
+    start(cx, received, beside.newest.as_deref().unwrap_or_default())
+}
+
+/// May what is stored be used, and how? `tag`: where it was found, for the log.
+fn judge(
+    cx: &Context,
+    received: &Received<'_>,
+    object: Arc<Object>,
+    tag: ResultTag,
+    record: &mut Record,
+) -> Lookup {
+    let key = KeyRef::new(received.key());
     if !may_send_hit(cx, received, &object, record) {
         record.cache.forwarded(Forward::Bypass);
         record.cache.because(Detail::Kept("send_hit"));
         return lead(cx, key);
     }
     let freshness = &object.meta.freshness;
-    let now = received.now.unix_secs();
+    let (fields, now) = (effective_fields(received), received.now.unix_secs());
     match cx.plan.rules.caching.reuse(freshness, fields, now) {
         Reuse::Fresh | Reuse::Stale => {
             record.tag(if freshness.traits.has(Traits::NEGATIVE) {
@@ -96,7 +161,7 @@ pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record)
             } else if cx.plan.config.offline_mode {
                 ResultTag::OfflineHit
             } else {
-                ResultTag::MemHit
+                tag
             });
             record.cache.hit();
             if !object.is_complete() {
@@ -105,7 +170,7 @@ pub(crate) fn lookup(cx: &Context, received: &Received<'_>, record: &mut Record)
             Lookup::Fresh(object)
         }
         Reuse::StaleWhileRevalidate => {
-            record.tag(ResultTag::MemHit);
+            record.tag(tag);
             record.cache.hit();
             Lookup::StaleWhileRevalidate(object)
         }
@@ -179,8 +244,12 @@ fn may_look_up(received: &Received<'_>) -> bool {
     ) && !received.head.fields.has(FieldId::Upgrade)
 }
 
+/// Names a request among those for the same key: by the fields that the newest variant was selected by. Empty where none is
+/// stored.
+type Variant = SmallVec<[u8; 128]>;
+
 /// Nothing stored answers: who may fill? Requests for a key of which variants are stored meet those of their own variant.
-fn start(cx: &Context, received: &Received<'_>, varies: bool) -> Lookup {
+fn start(cx: &Context, received: &Received<'_>, variant: &[u8]) -> Lookup {
     let fields = &received.head.fields;
     if received.head.method == Method::HEAD {
         return Lookup::Pass; // the response has no content
@@ -188,8 +257,7 @@ fn start(cx: &Context, received: &Received<'_>, varies: bool) -> Lookup {
     if fields.has(FieldId::Range) && !fetches_whole(cx, received) {
         return lead(cx, KeyRef::new(received.key()));
     }
-    let variant = varies.then(|| variants::name(cx, received));
-    Lookup::Start(meet::begin(cx, received, &variant.unwrap_or_default()))
+    Lookup::Start(meet::begin(cx, received, variant))
 }
 
 /// Is all of it to be fetched although a part is asked for (`range_offset_limit`)? As Squid we go by how far into the
@@ -237,12 +305,10 @@ pub(crate) enum Conditions {
 
 impl Conditions {
     /// Puts our conditions in place of the client's.
-    pub(crate) fn apply(&self, cx: &Context, fields: &mut Fields) {
+    pub(crate) fn apply(&self, fields: &mut Fields) {
         match self {
             Self::Holds(object) => {
-                let stored = stored::build(cx, object, false);
-                make_conditional(fields, &stored.fields);
-                cx.heads.give(stored);
+                make_conditional(fields, &object.meta.validators());
             }
             Self::Which(objects) => {
                 let tags = objects.iter().filter_map(|object| object.meta.etag());
@@ -328,18 +394,23 @@ fn frame(received: &Received<'_>, head: &mut ResponseHead, body: &OriginBody<'_>
     body.length()
 }
 
-/// What a successful unsafe request makes stale goes (RFC 9111 §4.4).
+/// What a successful unsafe request makes stale goes (RFC 9111 §4.4), with what shares a group with it (RFC 9875 §2.2.1) or
+/// is in a group that the response names (§3).
 fn invalidate_for(cx: &Context, received: &Received<'_>, head: &ResponseHead) {
     let method = &received.head.method;
-    if invalidate::spoils(method, head.status) {
-        cx.store.remove(KeyRef::new(received.key()));
+    if !invalidate::spoils(method, head.status) {
+        return;
     }
-    for target in invalidate::spoiled(method, received.target, head.status, &head.fields) {
-        cx.store.remove(KeyRef::new(target.url()));
+    let spoiled = invalidate::spoiled(method, received.target, head.status, &head.fields);
+    let keys = spoiled.iter().map(Target::url);
+    let mut groups = invalidated_groups(&head.fields);
+    let mut removed = 0;
+    for key in keys.chain([received.key()]).map(KeyRef::new) {
+        groups.extend(tags::groups_under(cx, key));
+        removed += cx.store.remove(key);
     }
-    if invalidate::spoils(method, head.status) {
-        // RFC 9875 §3.
-        let groups = tags::of_groups(received.target, &invalidated_groups(&head.fields));
-        cx.store.remove_tagged(&groups);
-    }
+    // All of them are of this origin.
+    let groups = tags::of_groups(received.target, &groups);
+    removed += cx.store.remove_tagged(&groups);
+    cx.cells.add(Counter::InvalidatedObjects, removed as u64);
 }

@@ -5,19 +5,21 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use http::Method;
-use rules::caching::part::{Part, Step, asked, steps};
+use rules::caching::part::{Part, Step, Steps, asked, complete_fields, steps_of};
 use rules::caching::precondition::has_conditions;
-use rules::caching::range::{RangeAnswer, evaluate};
+use rules::caching::range::{RangeAnswer, Span, Spans, evaluate};
 use rules::caching::reuse::Reuse;
 use rules::caching::storable::Storable;
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 use stats::Counter;
 use store::{Keep, KeyRef, Reader};
 use wire::field::{FieldId, Fields};
-use wire::http1::{Framing, ProxyAuth, ResponseHead, reason_phrase};
-use wire::value::content_range::{self, ContentRange};
+use wire::http1::{Framing, ProxyAuth, ResponseHead};
+use wire::value::content_range::ContentRange;
 use wire::value::range::ByteRange;
 
+use crate::cache::answer::{push_content_range, restate};
+use crate::cache::assemble::{Assembling, in_sending_order};
 use crate::cache::fill::{fill, release, storable};
 use crate::cache::stored::{self, StoredResponse};
 use crate::cache::{self, tags};
@@ -31,18 +33,24 @@ use crate::reply::{clean, sign};
 #[derive(Debug)]
 pub(crate) struct Parts {
     objects: Vec<Arc<Object>>,
-    steps: SmallVec<[Step; 4]>,
-    /// At the bytes of each step. Here from the beginning, so that no fill ends for want of readers meanwhile.
-    readers: SmallVec<[Option<Reader>; 4]>,
-    /// Of the bytes that were asked for; `None`: all.
-    content_range: Option<ContentRange>,
-    /// Number of those bytes.
-    length: u64,
+    /// Of each of them, at its first byte that is wanted; `None`: nothing of it is, or it is gone. Here from the
+    /// beginning, so that no fill ends for want of readers meanwhile.
+    readers: Vec<Option<Reader>>,
+    wanted: Wanted,
+    steps: Steps,
     /// Number of all bytes.
     complete: u64,
     validator: Option<Box<[u8]>>,
     /// Nothing was fetched.
     hit: bool,
+}
+
+/// What was asked for.
+#[derive(Debug)]
+enum Wanted {
+    Whole,
+    Range(ContentRange),
+    Ranges(Spans),
 }
 
 /// A hole: first and last byte, both included, and whether the whole ends there.
@@ -90,32 +98,32 @@ pub(crate) fn gather(cx: &Context, received: &Received<'_>) -> Option<Parts> {
     let head = stored::build(cx, &newest, false);
     let answer = evaluate(method, fields, 200, &head.fields, complete);
     cx.heads.give(head);
-    let range = match answer {
-        RangeAnswer::Part { first, last } => Some((first, last)),
-        RangeAnswer::Whole if !fields.has(FieldId::Range) => None,
+    let (wanted, spans) = match answer {
+        RangeAnswer::Part(span) => {
+            let range = span.content_range(Some(complete));
+            (Wanted::Range(range), smallvec![span])
+        }
+        RangeAnswer::Parts(spans) => (Wanted::Ranges(spans.clone()), spans),
+        RangeAnswer::Whole if !fields.has(FieldId::Range) => {
+            let (first, last) = (0, complete - 1);
+            (Wanted::Whole, smallvec![Span { first, last }])
+        }
         RangeAnswer::Whole | RangeAnswer::Unsatisfiable => return None,
     };
-    let (first, last) = range.unwrap_or((0, complete - 1));
     let held = objects
         .iter()
         .filter_map(|object| object.meta.part.as_deref());
-    let steps = steps(&held.collect::<Vec<_>>(), first, last)?;
-    let content_range = range.map(|(first, last)| ContentRange::Part {
-        first,
-        last,
-        complete: Some(complete),
-    });
+    let steps = steps_of(&held.collect::<Vec<_>>(), &spans)?;
     let parts = Parts {
         validator: newest_part.validator.clone(),
-        readers: steps.iter().map(|step| reader(&objects, *step)).collect(),
+        readers: readers(&objects, &steps),
         objects,
+        wanted,
         steps,
-        content_range,
-        length: last - first + 1,
         complete,
         hit: true,
     };
-    let helps = parts.steps.len() > 1 || parts.hole().is_none();
+    let helps = parts.readers.iter().any(Option::is_some);
     let fillable = parts.validator.is_some() || parts.hole().is_none();
     (helps && fillable).then_some(parts)
 }
@@ -129,17 +137,16 @@ fn same_question(objects: &[Arc<Object>], request: &Fields) -> Option<Parts> {
         return None;
     }
     let objects = vec![Arc::clone(newest)];
-    let step = Step::Held {
+    let steps = smallvec![Step::Held {
         part: 0,
         first: part.first,
         last: part.last,
-    };
+    }];
     Some(Parts {
-        readers: smallvec![reader(&objects, step)],
+        readers: readers(&objects, &steps),
+        wanted: Wanted::Range(part.content_range()),
         objects,
-        steps: smallvec![step],
-        content_range: Some(part.content_range()),
-        length: part.length(),
+        steps,
         complete: part.complete.unwrap_or(u64::MAX),
         validator: None,
         hit: true,
@@ -159,6 +166,14 @@ impl Parts {
         })
     }
 
+    /// What those who miss the same have in common.
+    pub(crate) fn name_of(&self, hole: Hole) -> Vec<u8> {
+        let Hole { first, last, .. } = hole;
+        let mut name = format!("{first}-{last}/{}", self.complete).into_bytes();
+        name.extend_from_slice(self.validator());
+        name
+    }
+
     /// What the missing parts must share.
     pub(crate) fn validator(&self) -> &[u8] {
         self.validator.as_deref().unwrap_or_default()
@@ -175,13 +190,66 @@ impl Parts {
             first: hole.first,
             last: hole.last,
         };
+        self.readers.push(reader(&object, hole.first));
         self.objects.push(object);
         self.hit = false;
-        let steps = self.steps.iter_mut().zip(&mut self.readers);
-        for (step, place) in steps.filter(|(step, _)| **step == missing) {
+        for step in self.steps.iter_mut().filter(|step| **step == missing) {
             *step = filled;
-            *place = reader(&self.objects, filled);
         }
+    }
+
+    /// Those that are fetched come last, those that were found begin with the newest.
+    fn newest(&self) -> Option<&Arc<Object>> {
+        let fetched = self.objects.last().filter(|_| !self.hit);
+        fetched.or(self.objects.first())
+    }
+
+    /// What the record says when they answer.
+    fn note(&self, record: &mut Record) {
+        if !self.hit {
+            record.cache.stored();
+        } else if !record.cache.has_waited() {
+            record.tag(ResultTag::MemHit);
+            record.cache.hit();
+        }
+    }
+
+    /// The reply with this head; `None` if something of it is gone.
+    fn assemble<'c>(self, head: Box<ResponseHead>) -> Option<Response<'c>> {
+        let complete = self.objects.iter().all(|object| object.is_complete());
+        let mut places = Vec::new();
+        let mut readers = Vec::new();
+        for reader in self.readers {
+            places.push(reader.is_some().then_some(readers.len()));
+            readers.extend(reader);
+        }
+        let push = |content: &mut Assembling, step: &Step| -> Option<()> {
+            let Step::Held { part, first, .. } = *step else {
+                return None;
+            };
+            let place = (*places.get(part)?)?;
+            let before = start(self.objects.get(part)?)?;
+            content.push(place, first.checked_sub(before)?, step.length());
+            Some(())
+        };
+        let mut content;
+        if let Wanted::Ranges(spans) = self.wanted {
+            content = Assembling::several(&head, Some(self.complete));
+            for span in in_sending_order(spans, complete) {
+                content.begin_part(span);
+                let steps = self.steps.iter().filter(|step| step.lies_in(span));
+                steps
+                    .map(|step| push(&mut content, step))
+                    .collect::<Option<()>>()?;
+            }
+        } else {
+            content = Assembling::one();
+            let steps = self.steps.iter();
+            steps
+                .map(|step| push(&mut content, step))
+                .collect::<Option<()>>()?;
+        }
+        Some(content.into_response(head, readers))
     }
 
     /// They turned out to be of another time: they go.
@@ -197,7 +265,7 @@ pub(crate) fn fill_hole(
     cx: &Rc<Context>,
     received: &Received<'_>,
     parts: &mut Parts,
-    hole: Hole,
+    (hole, slot): (Hole, Slot),
     head: &mut ResponseHead,
     body: Box<OriginBody<'_>>,
     record: &mut Record,
@@ -213,6 +281,11 @@ pub(crate) fn fill_hole(
         return false;
     }
     let version = head.version;
+    if let Some(held) = parts.objects.first() {
+        let held = stored::build(cx, held, false);
+        complete_fields(&mut head.fields, &held.fields);
+        cx.heads.give(held);
+    }
     let Some(storable) = judge(cx, received, head, record) else {
         return false;
     };
@@ -223,9 +296,11 @@ pub(crate) fn fill_hole(
         return false;
     };
     let meta = StoredResponse::of_part(cx, head, version, storable, tags, part);
-    let slot = parts.objects.first();
-    let slot = slot.map(|held| cache::may_fill(cx, received).since(held));
-    let object = publish(cx, received, slot, meta, body);
+    let slot = match parts.objects.first() {
+        Some(held) => slot.since(held),
+        None => slot,
+    };
+    let object = publish(cx, received, Some(slot), meta, body);
     parts.fill(hole, object);
     true
 }
@@ -292,8 +367,51 @@ fn publish(
     let length = meta.part.as_deref().map(Part::length);
     cx.cells.count(Counter::Fills);
     let (object, filler) = slot.publish(meta, length, Keep::Store);
-    tokio::task::spawn_local(fill(Rc::clone(cx), body, filler));
+    let method = received.head.method.clone();
+    tokio::task::spawn_local(fill(Rc::clone(cx), method, body, filler));
     object
+}
+
+/// The part that a response is of which only so much came.
+pub(super) fn of_cut(
+    cx: &Context,
+    object: &Object,
+    length: Option<u64>,
+    received: u64,
+) -> Option<Part> {
+    if let Some(part) = &object.meta.part {
+        return part.cut(received);
+    }
+    let length = length.filter(|_| object.meta.status == 200)?;
+    let head = stored::build(cx, object, false);
+    let part = Part::of_cut(&head.fields, length, received);
+    cx.heads.give(head);
+    part
+}
+
+/// Makes one response of parts that are all of it, so that later requests are answered as usual.
+pub(crate) fn join(cx: &Context, parts: &Parts, record: &mut Record) -> Option<Arc<Object>> {
+    let Wanted::Whole = parts.wanted else {
+        return None;
+    };
+    let stretches: Option<Vec<_>> = parts
+        .steps
+        .iter()
+        .map(|step| match *step {
+            Step::Held { part, first, .. } => {
+                let object = parts.objects.get(part)?;
+                let at = first.checked_sub(start(object)?)?;
+                object.is_complete().then_some((object, at, step.length()))
+            }
+            Step::Missing { .. } => None,
+        })
+        .collect();
+    let stretches = stretches?;
+    let newest = parts.newest()?;
+    let meta = || stored::completed(cx, newest, parts.complete);
+    let object = cx.store.join(&stretches, meta)?;
+    parts.note(record);
+    Some(object)
 }
 
 /// Answers from parts without holes.
@@ -302,49 +420,44 @@ pub(crate) fn answer_from_parts<'c>(
     parts: Parts,
     record: &mut Record,
 ) -> Option<Response<'c>> {
-    let newest = parts.objects.last().filter(|_| !parts.hit);
-    let newest = newest.or(parts.objects.first())?;
+    let newest = parts.newest()?;
     let mut head = stored::build(cx, newest, parts.hit);
-    head.status = if parts.content_range.is_some() {
-        206
-    } else {
-        200
-    };
-    head.set_reason(reason_phrase(head.status).as_bytes());
-    if let Some(range) = parts.content_range {
-        let mut value = Vec::new();
-        content_range::write(range, &mut value);
-        head.fields.push_id(FieldId::ContentRange, &value);
+    match parts.wanted {
+        Wanted::Whole => restate(&mut head, 200),
+        Wanted::Range(range) => {
+            restate(&mut head, 206);
+            push_content_range(&mut head, range);
+        }
+        Wanted::Ranges(_) => restate(&mut head, 206),
     }
-    if parts.hit {
-        record.tag(ResultTag::MemHit);
-        record.cache.hit();
-    } else {
-        record.cache.stored();
-    }
+    parts.note(record);
     sign(cx, &mut head, newest.meta.version, record, Some(newest));
-    let lengths = parts.steps.iter().map(|step| step.length());
-    let readers = parts.readers.into_iter().zip(lengths);
-    let readers: Option<Vec<_>> = readers
-        .map(|(reader, length)| Some((reader?, length)))
-        .collect();
-    Some(Response {
-        head: Head::Built(head),
-        content: Content::Parts(readers?),
-        length: Some(parts.length),
-        content_max: None,
-        close: false,
-    })
+    parts.assemble(head)
 }
 
-/// A reader at the bytes of a step; `None` while they are missing, or when they are gone.
-fn reader(objects: &[Arc<Object>], step: Step) -> Option<Reader> {
-    let Step::Held { part, first, .. } = step else {
-        return None;
+/// A reader for each part, at its first byte that these steps want.
+fn readers(objects: &[Arc<Object>], steps: &[Step]) -> Vec<Option<Reader>> {
+    let first_of = |wanted: usize| {
+        let firsts = steps.iter().filter_map(move |step| match *step {
+            Step::Held { part, first, .. } => (part == wanted).then_some(first),
+            Step::Missing { .. } => None,
+        });
+        firsts.min()
     };
-    let object = objects.get(part)?;
-    let start = object.meta.part.as_deref()?.first;
+    let numbered = objects.iter().enumerate();
+    numbered
+        .map(|(number, object)| reader(object, first_of(number)?))
+        .collect()
+}
+
+/// A reader at this byte of the whole; `None` if it is gone.
+fn reader(object: &Object, first: u64) -> Option<Reader> {
     let mut reader = object.reader();
-    reader.seek(first - start);
+    reader.seek(first.checked_sub(start(object)?)?);
     (!reader.is_lost()).then_some(reader)
+}
+
+/// The first byte of a part.
+fn start(object: &Object) -> Option<u64> {
+    object.meta.part.as_deref().map(|part| part.first)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rules::caching::purge::{By, Purge};
 use rules::caching::tags::origin;
 use serde_json::{Value, json};
+use stats::Counter;
 use store::{Aim, Ban, Way};
 use wire::field::FieldId;
 use wire::http1::{ProxyAuth, ResponseHead};
@@ -46,6 +47,7 @@ async fn carry_out(cx: &Context, received: &Received<'_>, purge: &Purge) -> Rece
     let ban = match cx.store.ban(aim(cx, received, &purge.by), way, now) {
         Ok(ban) => ban,
         Err(full) => {
+            cx.cells.count(Counter::LimitBans);
             sweep(cx, now);
             return refused(503, &full);
         }
@@ -58,6 +60,8 @@ async fn carry_out(cx: &Context, received: &Received<'_>, purge: &Purge) -> Rece
             None => return refused(500, &"the count is lost"),
         }
     };
+    cx.cells.count(Counter::Purges);
+    cx.cells.add(Counter::PurgedObjects, objects);
     if cx.store.sweep_is_due(now) {
         sweep(cx, now);
     }

@@ -7,14 +7,16 @@ use rules::caching::Exchange;
 use rules::caching::freshness::{Freshness, Traits};
 use rules::caching::part::Part;
 use rules::caching::storable::Storable;
-use rules::caching::validate;
-use rules::caching::vary::Vary;
+use rules::caching::validate::{self, Validators};
+use rules::caching::vary::{Selector, Vary};
 use store::{Tag, Weigh};
-use wire::field::{FieldId, Fields};
-use wire::http1::{Limits, ResponseHead, Version, parse_response, write_status_line};
+use wire::field::FieldId;
+use wire::http1::{
+    Limits, ResponseHead, Version, parse_response, reason_phrase, write_status_line,
+};
 use wire::value::date;
 
-use crate::cache::tags;
+use crate::cache::{persist, tags};
 use crate::context::Context;
 use crate::digits::push_number;
 use crate::flow::{Object, Received};
@@ -37,12 +39,13 @@ pub struct StoredResponse {
     /// What it can be purged by, beside its URL.
     pub(crate) tags: Box<[Tag]>,
     /// Its Date, in Unix seconds.
-    date: i64,
+    pub(super) date: i64,
     /// The origin is being asked about it in the background.
     pub(crate) validating: AtomicBool,
     /// It holds only a part.
     pub(crate) part: Option<Box<Part>>,
-    content_type: Range<u32>,
+    pub(super) content_type: Range<u32>,
+    pub(super) etag: Range<u32>,
 }
 
 impl StoredResponse {
@@ -57,7 +60,7 @@ impl StoredResponse {
     ) -> Self {
         let mut bytes = Vec::with_capacity(head.fields.memory_bytes() + 64);
         write_status_line(head.status, head.reason(), &mut bytes);
-        let mut content_type = 0..0;
+        let (mut content_type, mut etag) = (0..0, 0..0);
         for line in head.fields.iter() {
             let framing = line.id == FieldId::ContentLength
                 || line.id == FieldId::ContentRange && head.status == 206;
@@ -70,6 +73,9 @@ impl StoredResponse {
             bytes.extend_from_slice(line.value);
             if line.id == FieldId::ContentType {
                 content_type = offset(start)..offset(bytes.len());
+            }
+            if line.id == FieldId::ETag && etag.is_empty() {
+                etag = offset(start)..offset(bytes.len());
             }
             bytes.extend_from_slice(b"\r\n");
         }
@@ -92,6 +98,7 @@ impl StoredResponse {
             validating: AtomicBool::new(false),
             part: None,
             content_type,
+            etag,
         }
     }
 
@@ -110,14 +117,28 @@ impl StoredResponse {
         }
     }
 
+    /// The part that is left of it.
+    pub(crate) fn cut(&self, part: Part) -> Self {
+        Self {
+            head: self.head.clone(),
+            vary: self.vary.clone(),
+            tags: self.tags.clone(),
+            validating: AtomicBool::new(false),
+            part: Some(Box::new(part)),
+            content_type: self.content_type.clone(),
+            etag: self.etag.clone(),
+            ..*self
+        }
+    }
+
     /// Is it whole, and an answer to requests with these fields?
     #[inline]
-    pub(crate) fn answers(&self, request: &Fields) -> bool {
-        self.part.is_none() && self.vary.matches(request)
+    pub(crate) fn answers(&self, request: &mut Selector<'_>) -> bool {
+        self.part.is_none() && request.selects(&self.vary)
     }
 
     /// May a request get it that began to look when there was nothing? What was purged softly is to be validated first.
-    pub(crate) fn may_be_joined(&self, request: &Fields) -> bool {
+    pub(crate) fn may_be_joined(&self, request: &mut Selector<'_>) -> bool {
         self.answers(request) && !self.freshness.traits.has(Traits::PURGED)
     }
 
@@ -158,13 +179,23 @@ impl StoredResponse {
 
     /// Has it the same validators?
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        let same = |name: &[u8]| self.field(name) == other.field(name);
-        same(b"etag") && same(b"last-modified")
+        let modified = b"last-modified";
+        self.etag() == other.etag() && self.field(modified) == other.field(modified)
     }
 
     /// Its entity tag.
     pub(crate) fn etag(&self) -> Option<&[u8]> {
-        self.field(b"etag")
+        let etag = self.within(&self.etag);
+        (!etag.is_empty()).then_some(etag)
+    }
+
+    /// What it can be validated by.
+    pub(crate) fn validators(&self) -> Validators<'_> {
+        Validators {
+            etag: self.etag(),
+            modified: self.field(b"last-modified"),
+            made: (self.date != i64::MIN).then_some(self.date),
+        }
     }
 
     /// Its content coding.
@@ -185,8 +216,12 @@ impl StoredResponse {
 
     /// Its content type.
     pub(crate) fn content_type(&self) -> &[u8] {
-        let start = usize::try_from(self.content_type.start).unwrap_or(usize::MAX);
-        let end = usize::try_from(self.content_type.end).unwrap_or(usize::MAX);
+        self.within(&self.content_type)
+    }
+
+    fn within(&self, range: &Range<u32>) -> &[u8] {
+        let start = usize::try_from(range.start).unwrap_or(usize::MAX);
+        let end = usize::try_from(range.end).unwrap_or(usize::MAX);
         self.head.get(start..end).unwrap_or_default()
     }
 
@@ -263,8 +298,34 @@ impl Weigh for StoredResponse {
         self.part.is_some()
     }
 
+    fn is_spare(&self) -> bool {
+        self.freshness.traits.has(Traits::SPARE)
+    }
+
     fn tags(&self) -> &[Tag] {
         &self.tags
+    }
+
+    fn selector(&self) -> &[u8] {
+        self.vary.selector()
+    }
+
+    fn variant(&self) -> &[u8] {
+        self.vary.as_bytes()
+    }
+
+    fn write_to(&self, out: &mut Vec<u8>) -> bool {
+        persist::write(self, out)
+    }
+
+    fn read_from(bytes: &[u8]) -> Option<Self> {
+        persist::read(bytes)
+    }
+
+    fn times(&self) -> [u32; 3] {
+        let modified = self.field(b"last-modified").and_then(date::parse);
+        let times = [self.date, self.freshness.fresh_until, modified.unwrap_or(0)];
+        times.map(|time| u32::try_from(time.max(0)).unwrap_or(u32::MAX))
     }
 
     /// Parts are used while they are fresh only.
@@ -277,9 +338,26 @@ impl Weigh for StoredResponse {
             validating: AtomicBool::new(false),
             part: None,
             content_type: self.content_type.clone(),
+            etag: self.etag.clone(),
             ..*self
         })
     }
+}
+
+/// The whole response, of this length, that a stored part is of.
+pub(super) fn completed(cx: &Context, part: &Object, length: u64) -> StoredResponse {
+    let meta = &part.meta;
+    let mut head = build(cx, part, false);
+    head.status = 200;
+    head.set_reason(reason_phrase(200).as_bytes());
+    let storable = Storable {
+        freshness: meta.freshness,
+        vary: meta.vary.clone(),
+    };
+    let tags = meta.tags.clone();
+    let completed = StoredResponse::new(cx, &head, meta.version, storable, tags, Some(length));
+    cx.heads.give(head);
+    completed
 }
 
 /// The head as fields, for replies that are not the stored response as it is. With `aged`, Age is

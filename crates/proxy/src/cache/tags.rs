@@ -1,10 +1,11 @@
 //! The tags that the store keeps a response under.
 
 use rules::caching::tags::{self, TAGS_MAX, groups, origin};
-use store::Tag;
+use store::{KeyRef, Tag};
 use wire::http1::ResponseHead;
 use wire::target::Target;
 
+use crate::cache::stored;
 use crate::context::Context;
 use crate::flow::Received;
 
@@ -27,6 +28,17 @@ pub(crate) fn of(cx: &Context, received: &Received<'_>, head: &ResponseHead) -> 
 /// A tag that operators purge by.
 pub(crate) fn named(name: &[u8]) -> Tag {
     Tag::new(OPERATORS, name)
+}
+
+/// The groups of what is stored under a key.
+pub(crate) fn groups_under(cx: &Context, key: KeyRef<'_>) -> Vec<String> {
+    let mut all = Vec::new();
+    for object in cx.store.variants(key, |meta| !meta.tags.is_empty()) {
+        let head = stored::build(cx, &object, false);
+        all.extend(groups(&head.fields));
+        cx.heads.give(head);
+    }
+    all
 }
 
 /// Groups, which belong to an origin (RFC 9875 §2.1).

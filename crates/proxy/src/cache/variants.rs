@@ -1,5 +1,5 @@
-//! Variants of a key when none of them is known to answer a request (RFC 9111 §4.1): they tell by which fields requests
-//! differ, and the origin may pick one of them by its entity tag instead of sending it again (§4.3.1, §4.3.3).
+//! Variants of a key when none of them is known to answer a request (RFC 9111 §4.1): the origin may pick one of them by its
+//! entity tag instead of sending it again (§4.3.1, §4.3.3).
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,18 +17,6 @@ use crate::fetch::OriginBody;
 use crate::flow::{Object, Received, Response, Slot};
 use crate::record::Record;
 
-/// Names the request among those for the same key: by the fields that the newest variant was selected by.
-pub(super) fn name(cx: &Context, received: &Received<'_>) -> Vec<u8> {
-    let mut name = None;
-    cx.store.variants(KeyRef::new(received.key()), |meta| {
-        if name.is_none() && meta.part.is_none() {
-            name = Some(meta.vary.of_request(&received.head.fields));
-        }
-        false
-    });
-    name.unwrap_or_default()
-}
-
 /// The variants that the origin may pick from for a request that none of them is known to answer, the newest first.
 pub(crate) fn other_variants(
     cx: &Context,
@@ -45,7 +33,9 @@ pub(crate) fn other_variants(
         return Vec::new();
     }
     let mut others = cx.store.variants(KeyRef::new(received.key()), |meta| {
-        let tag = meta.etag().unwrap_or_default();
+        let Some(tag) = meta.etag() else {
+            return false;
+        };
         meta.part.is_none() && meta.status == 200 && may_be_picked(tag, meta.coding(), fields)
     });
     others.retain(|object| object.is_complete());

@@ -48,7 +48,7 @@ pub(crate) fn write_head(
     fields.set(FieldId::Host, hop.host_field(named));
     login::apply(received, hop, fields);
     if let Some(conditions) = conditions {
-        conditions.apply(cx, fields);
+        conditions.apply(fields);
     }
     count_down(&head.method, fields);
     sign(cx, received, fields);

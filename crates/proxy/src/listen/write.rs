@@ -1,6 +1,8 @@
 //! Sends a reply over HTTP/1: head and first content in one write, then piece by piece. The framing
 //! toward the client is decided here, once (RFC 9112 §6.1, §6.2).
 
+mod assembled;
+
 use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
@@ -229,10 +231,8 @@ impl Sender<'_> {
                 self.stored(reader, *left).await?;
                 self.end().await
             }
-            Content::Parts(parts) => {
-                for (reader, length) in parts {
-                    self.stored(reader, Some(*length)).await?;
-                }
+            Content::Parts(assembly) => {
+                Box::pin(self.assembled(assembly)).await?;
                 self.end().await
             }
             Content::Origin(body) => {

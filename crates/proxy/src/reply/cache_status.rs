@@ -113,6 +113,11 @@ impl CacheStatus {
         self.collapsed = Some(got);
     }
 
+    /// Did it wait for another's fetch?
+    pub(crate) fn has_waited(&self) -> bool {
+        self.collapsed.is_some()
+    }
+
     /// Adds a detail.
     pub(crate) fn because(&mut self, detail: Detail) {
         self.detail = Some(detail);
@@ -144,6 +149,8 @@ impl CacheStatus {
 pub(crate) struct StatusLines {
     /// Our name as an item.
     name: Box<[u8]>,
+    /// Reasons are told (`cache_status_detail`).
+    tells_detail: bool,
     /// The key is told (`cache_status_key`).
     tells_key: bool,
     /// `x_cache_headers`
@@ -198,6 +205,7 @@ impl StatusLines {
         hit.extend_from_slice(b";hit;ttl=");
         Self {
             name: name.into(),
+            tells_detail: config.cache_status_detail,
             tells_key: config.cache_status_key,
             x_cache,
             hit: hit.into(),
@@ -295,7 +303,7 @@ impl StatusLines {
             let stored = status.stored;
             stored.then(guessed_by).flatten()
         });
-        if let Some(detail) = detail {
+        if let Some(detail) = detail.filter(|_| self.tells_detail) {
             out.extend_from_slice(b";detail=");
             match detail {
                 Detail::NotStored(why) => out.extend_from_slice(why.name().as_bytes()),

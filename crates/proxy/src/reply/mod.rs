@@ -70,6 +70,13 @@ pub(crate) async fn prepare(
         Box::pin(admit(cx, received, head, response.length, record)).await?;
     }
     rewrite(cx, received, head);
+    // Not before: rules are about what the parts are.
+    if let Content::Parts(assembly) = &response.content
+        && let Some(boundary) = &assembly.boundary
+    {
+        head.fields
+            .set(FieldId::ContentType, &boundary.content_type());
+    }
     fetch::announce(received, &mut head.fields);
     access::add_login_fields(received, &mut head.fields);
     Ok(())

@@ -55,6 +55,18 @@ impl Traits {
     pub const NEGATIVE: Self = Self(1 << 5);
     /// It was purged softly: it is stale before its time.
     pub const PURGED: Self = Self(1 << 6);
+    /// It was stale when it came and has no validator: it is for when the origin fails, and for who takes it stale.
+    pub const SPARE: Self = Self(1 << 7);
+
+    /// As a number, to be stored.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// From what [`Traits::bits`] gave.
+    pub const fn of_bits(bits: u8) -> Self {
+        Self(bits)
+    }
 
     /// Is it so?
     #[inline]
@@ -62,7 +74,7 @@ impl Traits {
         self.0 & which.0 != 0
     }
 
-    fn with(self, which: Self, on: bool) -> Self {
+    pub(super) fn with(self, which: Self, on: bool) -> Self {
         if on { Self(self.0 | which.0) } else { self }
     }
 }

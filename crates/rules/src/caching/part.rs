@@ -2,15 +2,18 @@
 //! and what is missing for a request.
 
 use smallvec::SmallVec;
+use wire::value::byteranges::is_byteranges;
 use wire::value::content_range::{self, ContentRange};
 use wire::value::date;
 use wire::value::etag::ETag;
 use wire::value::range::{self, ByteRange};
 use wire::{FieldId, Fields};
 
+use super::range::Span;
+
 /// Pieces that one request is answered from.
 pub const STEPS_MAX: usize = 64;
-/// Holes that are filled one by one; when there are more, all from the first to the last are filled as one.
+/// Holes that are filled one by one for a request; when a range has more, all from its first to its last are filled as one.
 pub const HOLES_MAX: usize = 4;
 
 /// What a stored 206 holds.
@@ -34,6 +37,9 @@ impl Part {
     /// The part that a 206 to a request for this range has; `None` if it is several, longer than it says, or another.
     /// One that is shorter holds what came.
     pub fn of(asked: ByteRange, reply: &Fields) -> Option<Self> {
+        if reply.get(FieldId::ContentType).is_some_and(is_byteranges) {
+            return None;
+        }
         let ContentRange::Part {
             first,
             last: stated_last,
@@ -63,6 +69,33 @@ impl Part {
         })
     }
 
+    /// What a 200 of this length holds of which only `received` bytes came (RFC 9111 §3.3). `None` if the rest can't be
+    /// asked for under a strong validator.
+    pub fn of_cut(reply: &Fields, length: u64, received: u64) -> Option<Self> {
+        let whole = Self {
+            first: 0,
+            last: length.checked_sub(1)?,
+            complete: Some(length),
+            asked: ByteRange::From(0),
+            stated_last: length - 1,
+            validator: strong_validator(reply).map(Into::into),
+        };
+        whole.cut(received)
+    }
+
+    /// What is left of it when only `received` bytes came. It is the answer to no other question than for those;
+    /// `None` if the rest can't be asked for under a strong validator.
+    pub fn cut(&self, received: u64) -> Option<Self> {
+        let last = self.first.checked_add(received.checked_sub(1)?)?;
+        let completable = self.validator.is_some() && self.complete.is_some();
+        (completable && last < self.last).then(|| Self {
+            last,
+            asked: ByteRange::FromTo(self.first, last),
+            stated_last: last,
+            ..self.clone()
+        })
+    }
+
     /// Its Content-Range.
     pub fn content_range(&self) -> ContentRange {
         ContentRange::Part {
@@ -89,6 +122,17 @@ impl Part {
     pub fn replaces(&self, older: &Self) -> bool {
         let covers = self.first <= older.first && older.last <= self.last;
         covers || !self.joins(older)
+    }
+}
+
+/// Gives a 206 to our own question the fields that it needn't repeat (RFC 9110 §15.3.7): those of the part that it belongs
+/// to, as far as it has none of that name (RFC 9111 §3.4).
+pub fn complete_fields(fields: &mut Fields, stored: &Fields) {
+    let missing = stored
+        .iter()
+        .filter(|line| fields.get_name(line.name).is_none());
+    for line in missing.collect::<Vec<_>>() {
+        fields.push(line.name, line.value);
     }
 }
 
@@ -133,11 +177,24 @@ pub enum Step {
     },
 }
 
+/// Steps one after another.
+pub type Steps = SmallVec<[Step; 4]>;
+
 impl Step {
     /// Number of its bytes.
     pub fn length(&self) -> u64 {
         let (first, last) = self.bounds();
         (last - first).saturating_add(1)
+    }
+
+    /// Is it one of the steps through this span?
+    pub fn lies_in(&self, span: Span) -> bool {
+        let (first, last) = self.bounds();
+        span.first <= first && last <= span.last
+    }
+
+    fn is_hole(&self) -> bool {
+        matches!(self, Self::Missing { .. })
     }
 
     fn bounds(self) -> (u64, u64) {
@@ -147,9 +204,19 @@ impl Step {
     }
 }
 
-/// The bytes from `first` to `last` in order. `None`: the parts are too many for one answer.
-pub fn steps(parts: &[&Part], first: u64, last: u64) -> Option<SmallVec<[Step; 4]>> {
-    let mut steps = SmallVec::new();
+/// The bytes of these spans in order. `None`: the parts, or the holes between them, are too many for one answer.
+pub fn steps_of(parts: &[&Part], spans: &[Span]) -> Option<Steps> {
+    let mut all = Steps::new();
+    for span in spans {
+        all.extend(steps(parts, *span)?);
+    }
+    let holes = all.iter().filter(|step| step.is_hole()).count();
+    (all.len() <= STEPS_MAX && holes <= HOLES_MAX).then_some(all)
+}
+
+/// The bytes of one of them.
+fn steps(parts: &[&Part], Span { first, last }: Span) -> Option<Steps> {
+    let mut steps = Steps::new();
     let mut at = first;
     while at <= last {
         if steps.len() == STEPS_MAX {
@@ -183,14 +250,13 @@ pub fn steps(parts: &[&Part], first: u64, last: u64) -> Option<SmallVec<[Step; 4
 }
 
 /// Makes one hole of too many.
-fn join_holes(steps: &mut SmallVec<[Step; 4]>) {
-    let is_hole = |step: &Step| matches!(step, Step::Missing { .. });
-    if steps.iter().filter(|step| is_hole(step)).count() <= HOLES_MAX {
+fn join_holes(steps: &mut Steps) {
+    if steps.iter().filter(|step| step.is_hole()).count() <= HOLES_MAX {
         return;
     }
     let (Some(from), Some(to)) = (
-        steps.iter().position(is_hole),
-        steps.iter().rposition(is_hole),
+        steps.iter().position(Step::is_hole),
+        steps.iter().rposition(Step::is_hole),
     ) else {
         return;
     };
@@ -201,7 +267,7 @@ fn join_holes(steps: &mut SmallVec<[Step; 4]>) {
         },
         _ => return,
     };
-    let behind: SmallVec<[Step; 4]> = steps.drain(from..).skip(to - from + 1).collect();
+    let behind: Steps = steps.drain(from..).skip(to - from + 1).collect();
     steps.push(one);
     steps.extend(behind);
 }
@@ -248,6 +314,8 @@ mod tests {
             None
         );
         assert_eq!(of(&[("Content-Range", "lines 1-2/3")]), None);
+        let several = ("Content-Type", "multipart/byteranges; boundary=x");
+        assert_eq!(of(&[range, several]), None);
         let asked = |value: &str| {
             let asked = asked(&fields(&[("Range", value)]));
             asked
@@ -266,6 +334,27 @@ mod tests {
             assert_eq!(asked(value), fits, "{value}");
         }
         assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn fields_are_completed() {
+        // RFC 9110 §15.3.7, RFC 9111 §3.4.
+        let mut new = fields(&[("Date", "now"), ("X-One", "new")]);
+        let stored = [
+            ("date", "then"),
+            ("x-one", "a"),
+            ("X-Two", "b"),
+            ("X-Two", "c"),
+        ];
+        complete_fields(&mut new, &fields(&stored));
+        let all: Vec<_> = new.iter().map(|line| (line.name, line.value)).collect();
+        let expected: [(&[u8], &[u8]); 4] = [
+            (b"Date", b"now"),
+            (b"X-One", b"new"),
+            (b"X-Two", b"b"),
+            (b"X-Two", b"c"),
+        ];
+        assert_eq!(all, expected);
     }
 
     #[test]
@@ -292,7 +381,7 @@ mod tests {
     fn what_is_missing_is_found() {
         let parts = [part(10, 19), part(30, 39), part(15, 24)];
         let of = |first, last| {
-            steps(&parts.iter().collect::<Vec<_>>(), first, last)
+            steps_of(&parts.iter().collect::<Vec<_>>(), &[Span { first, last }])
                 .unwrap()
                 .to_vec()
         };
@@ -317,7 +406,11 @@ mod tests {
     #[test]
     fn many_holes_are_filled_as_one() {
         let parts: Vec<Part> = (0..6).map(|n| part(n * 10 + 5, n * 10 + 9)).collect();
-        let all = steps(&parts.iter().collect::<Vec<_>>(), 5, 62).unwrap();
+        let all = steps_of(
+            &parts.iter().collect::<Vec<_>>(),
+            &[Span { first: 5, last: 62 }],
+        )
+        .unwrap();
         let expected = [
             Step::Held {
                 part: 0,
@@ -331,7 +424,56 @@ mod tests {
         ];
         assert_eq!(all.to_vec(), expected);
         let many: Vec<Part> = (0..100).map(|n| part(n, n)).collect();
-        assert_eq!(steps(&many.iter().collect::<Vec<_>>(), 0, 99), None);
+        let all = Span { first: 0, last: 99 };
+        assert_eq!(steps_of(&many.iter().collect::<Vec<_>>(), &[all]), None);
+    }
+
+    #[test]
+    fn several_ranges_have_few_holes_together() {
+        let parts: Vec<Part> = (0..6).map(|n| part(n * 100, n * 100 + 9)).collect();
+        let of = |spans: &[(u64, u64)]| {
+            let spans = spans.iter().map(|(first, last)| Span {
+                first: *first,
+                last: *last,
+            });
+            let parts: Vec<_> = parts.iter().collect();
+            steps_of(&parts, &spans.collect::<Vec<_>>()).map(|steps| steps.to_vec())
+        };
+        let held = |part, first, last| Step::Held { part, first, last };
+        let missing = |first, last| Step::Missing { first, last };
+        assert_eq!(
+            of(&[(200, 204), (0, 11)]).unwrap(),
+            [held(2, 200, 204), held(0, 0, 9), missing(10, 11)]
+        );
+        let behind: Vec<_> = (0..5).map(|n| (n * 100, n * 100 + 20)).collect();
+        assert!(of(&behind[..4]).is_some());
+        assert_eq!(of(&behind), None);
+    }
+
+    #[test]
+    fn what_is_cut_holds_what_came() {
+        // RFC 9111 §3.3.
+        let tag = fields(&[("ETag", "\"a\"")]);
+        let cut = Part::of_cut(&tag, 100, 30).unwrap();
+        let range = ContentRange::Part {
+            first: 0,
+            last: 29,
+            complete: Some(100),
+        };
+        assert_eq!(cut.content_range(), range);
+        assert_eq!(cut.asked, ByteRange::FromTo(0, 29));
+        for (lines, length, received) in [
+            (vec![("ETag", "\"a\"")], 100, 0),
+            (vec![("ETag", "\"a\"")], 100, 100),
+            (vec![("ETag", "\"a\"")], 0, 0),
+            (vec![("ETag", "W/\"a\"")], 100, 30),
+            (vec![], 100, 30),
+        ] {
+            assert_eq!(Part::of_cut(&fields(&lines), length, received), None);
+        }
+        let again = part(10, 19).cut(5).unwrap();
+        assert_eq!((again.first, again.last, again.stated_last), (10, 14, 14));
+        assert!(again.joins(&part(0, 9)) && !again.replaces(&part(10, 19)));
     }
 
     proptest! {
@@ -342,7 +484,8 @@ mod tests {
             more in 0u64..200,
         ) {
             let parts: Vec<Part> = bounds.iter().map(|(at, more)| part(*at, at + more)).collect();
-            let steps = steps(&parts.iter().collect::<Vec<_>>(), first, first + more).unwrap();
+            let span = Span { first, last: first + more };
+            let steps = steps_of(&parts.iter().collect::<Vec<_>>(), &[span]).unwrap();
             let mut at = first;
             for step in &steps {
                 let (from, to) = step.bounds();

@@ -4,7 +4,7 @@ use http::Method;
 use wire::FieldId;
 use wire::value::cache_control::CacheControl;
 
-use super::freshness::{Freshness, Source, allows_guess, is_negative, lifetime};
+use super::freshness::{Freshness, Source, Traits, allows_guess, is_negative, lifetime};
 use super::said::Said;
 use super::vary::Vary;
 use super::{CachingRules, Exchange};
@@ -42,7 +42,7 @@ pub enum NotStorable {
     Vary,
     /// A stream of parts that replace each other never ends.
     Mixed,
-    /// Stale too soon, and there is nothing to validate it with.
+    /// Stale too soon, without a validator, and not even worth keeping as a spare.
     Useless,
 }
 
@@ -108,7 +108,7 @@ impl CachingRules {
             return Err(NotStorable::Mixed);
         }
         let vary = Vary::of(exchange.reply, exchange.request).ok_or(NotStorable::Vary)?;
-        let freshness = Freshness::from_lifetime(self, rule, exchange, &said, lifetime);
+        let mut freshness = Freshness::from_lifetime(self, rule, exchange, &said, lifetime);
         let validator =
             exchange.reply.has(FieldId::LastModified) || exchange.reply.has(FieldId::ETag);
         // Negative answers are short-lived on purpose, and a stated lifetime is worth heeding however short.
@@ -121,7 +121,10 @@ impl CachingRules {
             freshness.fresh_until > exchange.response_time.saturating_add(least);
         let kept_anyway = ignored.store_stale || self.vary_ignore_expire && !vary.is_plain();
         if !fresh_long_enough && !validator && !kept_anyway {
-            return Err(NotStorable::Useless);
+            if !may_be_spare(exchange) {
+                return Err(NotStorable::Useless);
+            }
+            freshness.traits = freshness.traits.with(Traits::SPARE, true);
         }
         Ok(Storable { freshness, vary })
     }
@@ -143,6 +146,18 @@ fn allowed_by_request(
         return Err(NotStorable::Authorization);
     }
     Ok(())
+}
+
+/// Is it kept although it is stale at once and has no validator? Squid keeps such responses of these statuses, but for
+/// empty ones. What sets a cookie is likely made for one client, and an event stream doesn't end.
+fn may_be_spare(exchange: &Exchange<'_>) -> bool {
+    let reply = exchange.reply;
+    let kind = reply.get(FieldId::ContentType).unwrap_or_default();
+    *exchange.method == Method::GET
+        && matches!(exchange.status, 200 | 203 | 300 | 301 | 308 | 410)
+        && reply.get(FieldId::ContentLength) != Some(b"0")
+        && !reply.has(FieldId::SetCookie)
+        && !starts_with(kind, b"text/event-stream")
 }
 
 /// Statuses whose caching rules we know (RFC 9110 §15).

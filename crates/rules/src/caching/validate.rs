@@ -1,5 +1,6 @@
 //! Validating a stored response with its origin (RFC 9111 §4.3): the conditional request, and what a 304 changes.
 
+use wire::value::date;
 use wire::value::etag::ETag;
 use wire::{FieldId, Fields};
 
@@ -16,17 +17,36 @@ pub fn make_unconditional(request: &mut Fields) {
     request.retain(|line| !CLIENTS.contains(&line.id));
 }
 
+/// What a stored response can be told apart by.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Validators<'v> {
+    /// Its ETag.
+    pub etag: Option<&'v [u8]>,
+    /// Its Last-Modified.
+    pub modified: Option<&'v [u8]>,
+    /// Its Date, in Unix seconds.
+    pub made: Option<i64>,
+}
+
 /// Makes a request conditional on the stored response (RFC 9111 §4.3.1), in place of the client's own conditions. Says
-/// whether there is anything to validate with.
-pub fn make_conditional(request: &mut Fields, stored: &Fields) -> bool {
+/// whether there is anything to validate with. Without a validator it goes by when the response was made (RFC 9110
+/// §13.1.3).
+pub fn make_conditional(request: &mut Fields, stored: &Validators<'_>) -> bool {
     make_unconditional(request);
     let mut conditional = false;
-    if let Some(etag) = stored.get(FieldId::ETag) {
+    if let Some(etag) = stored.etag {
         request.push_id(FieldId::IfNoneMatch, etag);
         conditional = true;
     }
-    if let Some(modified) = stored.get(FieldId::LastModified) {
+    if let Some(modified) = stored.modified {
         request.push_id(FieldId::IfModifiedSince, modified);
+        conditional = true;
+    }
+    if !conditional && let Some(made) = stored.made {
+        // A second earlier: what changed in the same second, after the response was made, has changed since.
+        let mut since = Vec::with_capacity(date::DATE_BYTES);
+        date::write(made.saturating_sub(1), &mut since);
+        request.push_id(FieldId::IfModifiedSince, &since);
         conditional = true;
     }
     conditional
@@ -182,10 +202,11 @@ mod tests {
             ("Range", "bytes=0-1"),
             ("If-Range", "\"x\""),
         ]);
-        let stored = fields(&[
-            ("ETag", "\"a\""),
-            ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT"),
-        ]);
+        let stored = Validators {
+            etag: Some(b"\"a\""),
+            modified: Some(b"Sun, 06 Nov 1994 08:49:37 GMT"),
+            made: Some(784_111_800),
+        };
         assert!(make_conditional(&mut request, &stored));
         let expected = fields(&[
             ("Host", "h"),
@@ -193,7 +214,30 @@ mod tests {
             ("If-Modified-Since", "Sun, 06 Nov 1994 08:49:37 GMT"),
         ]);
         assert_eq!(request, expected);
-        assert!(!make_conditional(&mut request, &Fields::new()));
+        assert!(!make_conditional(&mut request, &Validators::default()));
+    }
+
+    #[test]
+    fn without_a_validator_the_date_is_asked_by() {
+        // RFC 9110 §13.1.3.
+        let check = |stored: Validators<'_>, expected: Option<&str>| {
+            let mut request = fields(&[("If-None-Match", "\"mine\"")]);
+            let conditional = make_conditional(&mut request, &stored);
+            let asked = request.get(FieldId::IfModifiedSince);
+            assert_eq!(asked, expected.map(str::as_bytes), "{stored:?}");
+            assert_eq!(conditional, !request.is_empty(), "{stored:?}");
+        };
+        let made = Validators {
+            made: Some(784_111_800),
+            ..Validators::default()
+        };
+        check(made, Some("Sun, 06 Nov 1994 08:49:59 GMT"));
+        check(Validators::default(), None);
+        let etag = Some(b"\"a\"".as_slice());
+        check(Validators { etag, ..made }, None);
+        let text = "Sun, 06 Nov 1994 08:49:37 GMT";
+        let modified = Some(text.as_bytes());
+        check(Validators { modified, ..made }, Some(text));
     }
 
     #[test]

@@ -11,12 +11,14 @@ pub struct Vary(Option<Box<[u8]>>);
 /// Names that are compared for each variant at a lookup.
 const NAMES_MAX: usize = 32;
 
-/// Ends a name whose field was there; the value follows.
-const PRESENT: u8 = 2;
-/// Ends a name whose field was absent.
-const ABSENT: u8 = 1;
-/// Ends each entry. None of the three can be part of a field.
+/// Ends each name and each value.
 const END: u8 = 0;
+/// Begins the value of a field that was absent.
+const ABSENT: u8 = 1;
+/// Begins the value of a field that was there.
+const PRESENT: u8 = 2;
+/// Ends the names; the values follow in the same order. None of the four can be part of a field.
+const VALUES: u8 = 3;
 
 type Bytes = SmallVec<[u8; 256]>;
 
@@ -39,13 +41,19 @@ impl Vary {
         if names.len() > NAMES_MAX {
             return None;
         }
+        if names.is_empty() {
+            return Some(Self(None));
+        }
         let mut key = Bytes::new();
         for name in &names {
             key.extend_from_slice(name);
-            write_value(name, request, &mut key);
             key.push(END);
         }
-        Some(Self((!key.is_empty()).then(|| key.as_slice().into())))
+        key.push(VALUES);
+        for name in &names {
+            write_value(name, request, &mut key);
+        }
+        Some(Self(Some(key.as_slice().into())))
     }
 
     /// Does it answer every request?
@@ -57,21 +65,17 @@ impl Vary {
     /// May it answer this request?
     #[inline]
     pub fn matches(&self, request: &Fields) -> bool {
-        match &self.0 {
-            None => true,
-            Some(key) => matches(key, request),
-        }
+        self.is_plain() || Selector::of(request).selects(self)
     }
 
-    /// The same for another request: what a response selected by the same fields would be kept for. Empty when plain.
-    pub fn of_request(&self, request: &Fields) -> Vec<u8> {
-        let mut key = Bytes::new();
-        for (name, _) in entries(self.as_bytes()) {
-            key.extend_from_slice(name);
-            write_value(name, request, &mut key);
-            key.push(END);
-        }
-        key.into_vec()
+    /// From what [`Vary::as_bytes`] gave.
+    pub fn from_bytes(key: &[u8]) -> Self {
+        Self((!key.is_empty()).then(|| key.into()))
+    }
+
+    /// The names that it compares; empty when plain.
+    pub fn selector(&self) -> &[u8] {
+        names_of(self.as_bytes())
     }
 
     /// The key itself, for variants to be told apart; empty when plain.
@@ -80,30 +84,72 @@ impl Vary {
     }
 }
 
-fn matches(key: &[u8], request: &Fields) -> bool {
-    let mut value = Bytes::new();
-    entries(key).all(|(name, kept)| {
-        value.clear();
-        write_value(name, request, &mut value);
-        value.as_slice() == kept
-    })
+/// A request that is compared with several stored responses. Most of a URL are selected by the same fields: the request's
+/// values of these are worked out once.
+#[derive(Debug)]
+pub struct Selector<'r> {
+    request: &'r Fields,
+    /// What a response to this request would be kept for, by the names that were looked at last.
+    key: Bytes,
+    /// Bytes of these names.
+    names: usize,
 }
 
-/// Names, each with presence and value.
-fn entries(key: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let entries = key.split(|byte| *byte == END);
-    entries.filter(|entry| !entry.is_empty()).map(|entry| {
-        let mut bytes = entry.iter();
-        let end = bytes.position(|byte| matches!(*byte, PRESENT | ABSENT));
-        entry.split_at(end.unwrap_or(entry.len()))
-    })
+impl<'r> Selector<'r> {
+    /// For a request with these fields.
+    pub fn of(request: &'r Fields) -> Self {
+        Self {
+            request,
+            key: Bytes::new(),
+            names: 0,
+        }
+    }
+
+    /// May a response that was selected so answer the request?
+    #[inline]
+    pub fn selects(&mut self, vary: &Vary) -> bool {
+        match &vary.0 {
+            None => true,
+            Some(key) => **key == *self.key_by(key),
+        }
+    }
+
+    /// What a response to this request would be kept for if it was selected by the same fields. Empty when plain.
+    pub fn name(&mut self, vary: &Vary) -> &[u8] {
+        match &vary.0 {
+            None => &[],
+            Some(key) => self.key_by(key),
+        }
+    }
+
+    /// The request's own key by the names of another.
+    fn key_by(&mut self, other: &[u8]) -> &[u8] {
+        let known = self.key.get(..self.names).unwrap_or_default();
+        if known.is_empty() || !other.starts_with(known) {
+            let names = names_of(other);
+            self.names = names.len();
+            self.key.clear();
+            self.key.extend_from_slice(names);
+            let each = names.split(|byte| matches!(*byte, END | VALUES));
+            for name in each.filter(|name| !name.is_empty()) {
+                write_value(name, self.request, &mut self.key);
+            }
+        }
+        &self.key
+    }
 }
 
-/// Appends the field's presence and its normalised value.
+/// The names of a key, with their end.
+fn names_of(key: &[u8]) -> &[u8] {
+    let end = key.iter().position(|byte| *byte == VALUES);
+    key.get(..=end.unwrap_or(key.len())).unwrap_or(key)
+}
+
+/// Appends the field's presence and its normalised value, and ends it.
 fn write_value(name: &[u8], request: &Fields, out: &mut Bytes) {
     let mut values = request.all_named(name).peekable();
     if values.peek().is_none() {
-        out.push(ABSENT);
+        out.extend_from_slice(&[ABSENT, END]);
         return;
     }
     out.push(PRESENT);
@@ -119,6 +165,7 @@ fn write_value(name: &[u8], request: &Fields, out: &mut Bytes) {
             value.make_ascii_lowercase();
         }
     }
+    out.push(END);
 }
 
 /// Fields whose values are the same in any case (RFC 9110 §12.5.2 to §12.5.4).
@@ -254,9 +301,38 @@ mod tests {
             fields(&[("a", "1"), ("A", "2"), ("C", "3")]),
         );
         let vary = Vary::of(&vary_of, &one).unwrap();
-        assert_eq!(vary.of_request(&other), vary.as_bytes());
-        assert_ne!(vary.of_request(&fields(&[("B", "")])), vary.as_bytes());
-        assert_eq!(Vary::default().of_request(&one), b"");
+        assert_eq!(Selector::of(&other).name(&vary), vary.as_bytes());
+        let empty = fields(&[("B", "")]);
+        assert_ne!(Selector::of(&empty).name(&vary), vary.as_bytes());
+        assert_eq!(Selector::of(&one).name(&Vary::default()), b"");
+        let names = Vary::from_bytes(vary.selector());
+        assert_eq!(Selector::of(&other).name(&names), vary.as_bytes());
+        assert_eq!(Vary::from_bytes(vary.as_bytes()), vary);
+    }
+
+    #[test]
+    fn a_request_is_compared_with_responses_selected_by_other_fields() {
+        let request = fields(&[("A", "1"), ("AB", "2"), ("B", "3")]);
+        let by = |names: &str, stored: &[(&str, &str)]| {
+            Vary::of(&fields(&[("Vary", names)]), &fields(stored)).unwrap()
+        };
+        let mut selector = Selector::of(&request);
+        for (names, stored, expected) in [
+            ("A", [("A", "1")].as_slice(), true),
+            ("A", &[("A", "2")], false),
+            ("A, AB", &[("A", "1"), ("AB", "2")], true),
+            ("A", &[("A", "1")], true),
+            ("AB", &[("AB", "1")], false),
+            ("AB", &[("AB", "2")], true),
+            ("A, B", &[("A", "1"), ("B", "3")], true),
+            ("C", &[], true),
+            ("", &[], true),
+            ("C", &[("C", "")], false),
+        ] {
+            let vary = by(names, stored);
+            assert_eq!(selector.selects(&vary), expected, "{names} {stored:?}");
+            assert_eq!(vary.matches(&request), expected, "{names} {stored:?}");
+        }
     }
 
     proptest! {
@@ -268,7 +344,8 @@ mod tests {
             }
             let vary = Vary::of(&fields(&[("Vary", &names.join(","))]), &request).unwrap();
             prop_assert!(vary.matches(&request));
-            prop_assert_eq!(vary.of_request(&request), vary.as_bytes());
+            let mut selector = Selector::of(&request);
+            prop_assert_eq!(selector.name(&vary), vary.as_bytes());
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use sys::Block;
 
 use crate::usage::Counters;
 
@@ -55,42 +54,30 @@ impl Drop for Charge {
 
 /// The bytes of a whole body. Charged until the last slice of them is dropped.
 struct Charged {
-    bytes: Held,
+    bytes: Box<[u8]>,
     counters: Arc<Counters>,
-}
-
-enum Held {
-    Block(Block),
-    /// What is too large for a block.
-    Heap(Box<[u8]>),
 }
 
 impl AsRef<[u8]> for Charged {
     fn as_ref(&self) -> &[u8] {
-        match &self.bytes {
-            Held::Block(block) => block,
-            Held::Heap(bytes) => bytes,
-        }
+        &self.bytes
     }
 }
 
 impl Drop for Charged {
     fn drop(&mut self) {
-        self.counters.release(self.as_ref().len() as u64);
+        self.counters.release(self.bytes.len() as u64);
     }
 }
 
-/// A copy of these parts, one after the other; on the account as long as any slice of it lives.
-pub(crate) fn charged_bytes(parts: &[&[u8]], counters: &Arc<Counters>) -> Bytes {
-    let bytes = match counters.blocks.copy(parts) {
-        Ok(block) if block.is_empty() => return Bytes::new(),
-        Ok(block) => Held::Block(block),
-        Err(_) => Held::Heap(parts.concat().into_boxed_slice()),
-    };
-    let charged = Charged {
+/// `bytes`, on the account as long as any slice of them lives.
+pub(crate) fn charged_bytes(bytes: Box<[u8]>, counters: &Arc<Counters>) -> Bytes {
+    if bytes.is_empty() {
+        return Bytes::new();
+    }
+    counters.charge(bytes.len() as u64);
+    Bytes::from_owner(Charged {
         bytes,
         counters: Arc::clone(counters),
-    };
-    counters.charge(charged.as_ref().len() as u64);
-    Bytes::from_owner(charged)
+    })
 }

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll, Waker};
@@ -259,7 +260,8 @@ impl Fill {
             if state.phase != Phase::Running || state.first != 0 {
                 return None;
             }
-            let done = state.seal(&self.counters);
+            let charge = state.charge.take();
+            let done = seal(mem::take(&mut state.segments), charge, &self.counters);
             // Under the lock, so that a reader that finds no slice left finds this.
             let first = self.done.set(done.clone()).is_ok();
             debug_assert!(first, "a fill is completed once");
@@ -267,6 +269,19 @@ impl Fill {
         };
         wake(wakers);
         Some(done)
+    }
+
+    /// What has come so far as a complete body of its own; its readers keep what they still need. `None` if there is
+    /// nothing, or its beginning is gone.
+    pub(super) fn prefix(&self) -> Option<Done> {
+        let segments = {
+            let state = lock(&self.state);
+            let held = state.first == 0 && state.end > 0;
+            held.then(|| state.segments.clone())?
+        };
+        let bytes = segments.back().map_or(0, Segment::end);
+        let charge = Charge::new(&self.counters, bytes);
+        Some(seal(segments, charge, &self.counters))
     }
 
     /// The end of a body that was only shared: what is left goes as its readers go on.
@@ -477,25 +492,22 @@ impl State {
         self.phase = phase;
         self.waiting_readers()
     }
+}
 
-    /// Takes the slices for a complete body: one slice if it is small.
-    fn seal(&mut self, counters: &Arc<Counters>) -> Done {
-        let segments = std::mem::take(&mut self.segments);
-        let charge = self.charge.take();
-        if self.end > WHOLE_BYTES_MAX as u64 {
-            let segments = segments.into_iter().collect();
-            return Done::Pages(Arc::new(Pages::new(segments, charge)));
-        }
-        // So small a body is never in a file.
-        let heap = |segment: Segment| match segment.data {
-            Slice::Heap(bytes) => Some(bytes),
-            Slice::File(_) => None,
-        };
-        let slices: Vec<Bytes> = segments.into_iter().filter_map(heap).collect();
-        drop(charge);
-        let parts: Vec<&[u8]> = slices.iter().map(AsRef::as_ref).collect();
-        Done::Whole(charged_bytes(&parts, counters))
+/// A complete body of these slices: one slice if it is small.
+pub(super) fn seal(segments: VecDeque<Segment>, charge: Charge, counters: &Arc<Counters>) -> Done {
+    if segments.back().map_or(0, Segment::end) > WHOLE_BYTES_MAX as u64 {
+        let segments = segments.into_iter().collect();
+        return Done::Pages(Arc::new(Pages::new(segments, charge)));
     }
+    // So small a body is never in a file.
+    let heap = |segment: Segment| match segment.data {
+        Slice::Heap(bytes) => Some(bytes),
+        Slice::File(_) => None,
+    };
+    let slices: Vec<Bytes> = segments.into_iter().filter_map(heap).collect();
+    drop(charge);
+    Done::Whole(charged_bytes(slices.concat().into_boxed_slice(), counters))
 }
 
 fn set_waker(place: &mut Option<Waker>, cx: &Context<'_>) {

@@ -3,7 +3,7 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use bytes::buf::Limit;
 use bytes::{BufMut, BytesMut};
@@ -13,6 +13,7 @@ use super::fill::Lead;
 use super::{Fill, WHOLE_BYTES_MAX};
 use crate::object::{Object, Weigh};
 use crate::store::Store;
+use crate::tier::Tee;
 use crate::usage::count;
 
 /// The largest page; the first ones of a body of unknown length are smaller.
@@ -56,6 +57,7 @@ pub struct Filler<M: Weigh> {
     object: Arc<Object<M>>,
     fill: Arc<Fill>,
     keep: Keep,
+    tee: Tee,
     page: BytesMut,
     /// Offset of the page's first byte in the body, and the slices that it came in so far.
     page_start: u64,
@@ -63,6 +65,29 @@ pub struct Filler<M: Weigh> {
     filing: Filing,
     /// Bytes that the slowest reader still needed when memory ran short, if it did.
     pressed: Option<u64>,
+}
+
+/// A complete body that may not be on disk yet. It will never be there if this is dropped before.
+#[derive(Debug)]
+#[must_use = "it is saved when that is awaited"]
+pub struct Saving<M: Weigh> {
+    store: Arc<Store<M>>,
+    object: Arc<Object<M>>,
+    tee: Tee,
+}
+
+impl<M: Weigh> Saving<M> {
+    /// Waits until the disk has it, or will not have it.
+    pub async fn saved(mut self) {
+        poll_fn(|cx| self.poll(cx)).await;
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match self.store.volumes() {
+            None => Poll::Ready(()),
+            Some(_) => self.tee.poll_finish(&self.store, &self.object, cx),
+        }
+    }
 }
 
 /// How far a body is in a file.
@@ -82,18 +107,25 @@ impl<M: Weigh> Filler<M> {
         object: Arc<Object<M>>,
         fill: Arc<Fill>,
         keep: Keep,
+        tee: Tee,
     ) -> Self {
         Self {
             store,
             object,
             fill,
             keep,
+            tee,
             page: BytesMut::new(),
             page_start: 0,
             page_slices: 0,
             filing: Filing::NotYet,
             pressed: None,
         }
+    }
+
+    /// It can't be held whole, so no more of it is held than its readers need.
+    pub(crate) fn hold_little(&mut self) {
+        self.pressed = Some(0);
     }
 
     /// The object being filled.
@@ -165,6 +197,8 @@ impl<M: Weigh> Filler<M> {
         if bytes == 0 {
             return 0;
         }
+        self.tee
+            .push(&self.store, &self.object, self.fill.announced(), &slice);
         self.fill.push(slice);
         self.page_slices += 1;
         if self.page_room() == 0 {
@@ -177,6 +211,9 @@ impl<M: Weigh> Filler<M> {
     /// Ready when more may be received: the readers are near enough, or there is none.
     /// A body that will be stored waits only if a gap is configured for that.
     pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.tee.poll_ready(cx).is_pending() {
+            return Poll::Pending;
+        }
         let options = self.store.options();
         let lead = match self.keep {
             Keep::Store => Lead {
@@ -211,11 +248,21 @@ impl<M: Weigh> Filler<M> {
         poll_fn(|cx| self.poll_all_readers_gone(cx)).await;
     }
 
-    /// The body is complete. It is now stored, if it is to be kept.
+    /// The body is complete. It is now stored, if it is to be kept; on disk as far as that takes no waiting.
     ///
     /// # Errors
     /// When it is shorter than announced; it is cut then.
-    pub fn finish(mut self) -> Result<Arc<Object<M>>, Short> {
+    pub fn finish(self) -> Result<Arc<Object<M>>, Short> {
+        let mut saving = self.end()?;
+        let _later_is_never = saving.poll(&mut Context::from_waker(Waker::noop()));
+        Ok(saving.object)
+    }
+
+    /// As [`Filler::finish`]; what comes of it is for the disk to be waited for.
+    ///
+    /// # Errors
+    /// When it is shorter than announced; it is cut then.
+    pub fn end(mut self) -> Result<Saving<M>, Short> {
         let received = self.received();
         if let Some(announced) = self
             .fill
@@ -234,7 +281,11 @@ impl<M: Weigh> Filler<M> {
                 self.store.unkept(&self.object);
             }
         }
-        Ok(Arc::clone(&self.object))
+        Ok(Saving {
+            store: Arc::clone(&self.store),
+            object: Arc::clone(&self.object),
+            tee: std::mem::take(&mut self.tee),
+        })
     }
 
     /// Cuts the body: its readers get an error after the last byte.
@@ -242,13 +293,31 @@ impl<M: Weigh> Filler<M> {
         drop(self);
     }
 
-    fn finish_stored(&mut self) {
-        // The unused rest of the last page would be held as long as the body.
+    /// Cuts the body, and stores what has come of it as a response of its own, described by `meta`. Not if it was only
+    /// shared, has been removed meanwhile, or there is a whole response that the part would push out.
+    pub fn keep_prefix(mut self, meta: M) -> Option<Arc<Object<M>>> {
+        if self.keep == Keep::ShareOnly {
+            return None;
+        }
+        if let Filing::NotYet = self.filing {
+            self.filing = Filing::Ended; // too short for one
+        }
+        self.end_last_page();
+        let prefix = self.fill.prefix()?;
+        self.store.shorten(&self.object, meta, prefix)
+    }
+
+    /// The unused rest of the last page would be held as long as the body.
+    fn end_last_page(&mut self) {
         let used = self.received() - self.page_start;
         let wasteful = self.page_room() as u64 > used / 8;
         if !self.file() && used > 0 && (wasteful || self.page_slices > PAGE_SLICES_MAX) {
             self.fill.merge_from(self.page_start);
         }
+    }
+
+    fn finish_stored(&mut self) {
+        self.end_last_page();
         if let Some(done) = self.fill.complete() {
             self.object.complete(done);
             self.store.completed(&self.object);

@@ -12,6 +12,7 @@ mod charge;
 mod files;
 mod fill;
 mod filler;
+mod joined;
 mod pages;
 mod reader;
 mod slice;
@@ -20,10 +21,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
+use crate::disk::Extents;
+
 pub(crate) use charge::{Charge, charged_bytes};
 pub use files::{FileSlice, Files};
 pub use fill::Fill;
-pub use filler::{Filler, Keep, Overflow, Short};
+pub use filler::{Filler, Keep, Overflow, Saving, Short};
+pub(crate) use joined::joined;
 pub use pages::Pages;
 pub use reader::{ReadError, Reader};
 pub use slice::Slice;
@@ -38,6 +42,8 @@ pub enum Body {
     Whole(Bytes),
     /// Complete, in several slices.
     Pages(Arc<Pages>),
+    /// Complete, on disk.
+    Disk(Arc<Extents>),
     /// Still arriving, or cut; or complete since a moment ago.
     Filling(Arc<Fill>),
 }
@@ -55,6 +61,7 @@ impl Body {
         match self {
             Self::Whole(bytes) => Some(bytes.len() as u64),
             Self::Pages(pages) => Some(pages.length()),
+            Self::Disk(extents) => Some(extents.len()),
             Self::Filling(fill) => fill.length(),
         }
     }
@@ -63,6 +70,7 @@ impl Body {
         match self {
             Self::Whole(bytes) => bytes.len() as u64,
             Self::Pages(pages) => pages.length(),
+            Self::Disk(_) => 0,
             Self::Filling(fill) => fill.held_bytes(),
         }
     }
@@ -73,6 +81,7 @@ impl Body {
 pub(crate) enum Done {
     Whole(Bytes),
     Pages(Arc<Pages>),
+    Disk(Arc<Extents>),
 }
 
 impl Done {
@@ -80,6 +89,7 @@ impl Done {
         match self {
             Self::Whole(bytes) => Body::Whole(bytes.clone()),
             Self::Pages(pages) => Body::Pages(Arc::clone(pages)),
+            Self::Disk(extents) => Body::Disk(Arc::clone(extents)),
         }
     }
 }

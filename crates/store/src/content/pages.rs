@@ -1,5 +1,7 @@
 //! The slices of a body in order, each with its place; held by a complete body and by a fill.
 
+use bytes::Bytes;
+
 use super::{Charge, Slice};
 
 /// A slice of a body.
@@ -39,6 +41,15 @@ impl Pages {
             length,
             _charge: charge,
         }
+    }
+
+    /// A body that came as a whole.
+    pub(crate) fn of(body: Bytes, charge: Charge) -> Self {
+        let segment = Segment {
+            start: 0,
+            data: Slice::Heap(body),
+        };
+        Self::new([segment].into(), charge)
     }
 
     /// Bytes of the body.

@@ -8,12 +8,13 @@ use bytes::Bytes;
 
 use super::fill::Next;
 use super::{Body, Fill, Pages, Slice};
+use crate::disk::ExtentReader;
 
 /// Why a reader gets no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// The body ended before its end: its filler gave up.
-    #[error("the body was cut while it arrived")]
+    /// The body ended before its end: its filler gave up, or its disk did.
+    #[error("the body was cut")]
     Cut,
     /// The reader fell behind what is held of a body that is only shared. The rest, from `at` on, is to be had elsewhere.
     #[error("fell behind a shared body, at byte {at}")]
@@ -35,6 +36,7 @@ pub struct Reader {
 enum Source {
     Whole(Bytes),
     Pages { pages: Arc<Pages>, guess: usize },
+    Disk(ExtentReader),
     Filling(Place),
     Broken(ReadError),
 }
@@ -57,6 +59,7 @@ impl Source {
         match body {
             Body::Whole(bytes) => Self::Whole(bytes),
             Body::Pages(pages) => Self::Pages { pages, guess: 0 },
+            Body::Disk(extents) => Self::Disk(extents.reader()),
             Body::Filling(fill) => Self::Filling(Place {
                 id: fill.join(),
                 fill,
@@ -86,7 +89,7 @@ impl Reader {
         match &self.source {
             Source::Filling(place) => place.fill.has_dropped(self.at),
             Source::Broken(_) => true,
-            Source::Whole(_) | Source::Pages { .. } => false,
+            Source::Whole(_) | Source::Pages { .. } | Source::Disk(_) => false,
         }
     }
 
@@ -119,6 +122,15 @@ impl Reader {
                     }
                     Next::Broken(error) => {
                         self.source = Source::Broken(error);
+                        continue;
+                    }
+                },
+                Source::Disk(reader) => match reader.poll_read(self.at, cx) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Ok(bytes)) if bytes.is_empty() => None,
+                    Poll::Ready(Ok(bytes)) => rest_of(&bytes, 0, self.end - self.at),
+                    Poll::Ready(Err(_said_by_the_volume)) => {
+                        self.source = Source::Broken(ReadError::Cut);
                         continue;
                     }
                 },

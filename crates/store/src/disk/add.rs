@@ -1,5 +1,6 @@
 //! What adds records to the log and leads the index to them, and who waits for that to be written.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
@@ -148,6 +149,11 @@ impl Engine {
         let mut removed = false;
         for place in self.index.find(hash) {
             removed |= self.index.remove(hash, place);
+        }
+        // What the index doesn't know can't come back, unless it had to drop some that are still in the log.
+        let all_known = self.is_recovered() && self.counters.index_drops.load(Relaxed) == 0;
+        if !removed && all_known {
+            return false;
         }
         self.bury(&mut log, hash, lsn);
         log.hurry();

@@ -55,6 +55,8 @@ pub(crate) struct Engine {
     reading: AtomicU32,
     writing: AtomicU32,
     down: AtomicBool,
+    /// Recovery has come to its end.
+    recovered: AtomicBool,
 }
 
 impl Engine {
@@ -102,6 +104,7 @@ impl Engine {
             reading: AtomicU32::new(0),
             writing: AtomicU32::new(0),
             down: AtomicBool::new(false),
+            recovered: AtomicBool::new(false),
         })
     }
 
@@ -149,6 +152,19 @@ impl Engine {
 
     pub(crate) fn is_down(&self) -> bool {
         self.down.load(Relaxed)
+    }
+
+    /// Could something be found under this hash?
+    pub(crate) fn may_have(&self, hash: u64) -> bool {
+        !self.is_down() && (!self.is_recovered() || !self.index.find(hash).is_empty())
+    }
+
+    pub(crate) fn is_recovered(&self) -> bool {
+        self.recovered.load(Relaxed)
+    }
+
+    pub(crate) fn note_recovered(&self) {
+        self.recovered.store(true, Relaxed);
     }
 
     pub(crate) fn take_down(&self) {

@@ -8,7 +8,7 @@ use crate::options::Policy;
 const LOG_NAME: &str = "squall.log";
 
 /// One `cache_dir`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeOptions {
     /// A directory for the volume's files; or a file or block device to be the log itself.
     pub path: PathBuf,

@@ -83,6 +83,7 @@ fn read(engine: &Engine, number: u32, from: u32, reading: Reading) {
 fn serve(engine: &Engine) {
     let mut log = engine.log();
     log.phase = Phase::Serving;
+    engine.note_recovered();
     *engine.met() = Numbers::new();
     engine.index.set_lsn(engine.superblock().epoch);
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -16,7 +17,7 @@ use super::find::{Found, Stored, StoredBody};
 use super::format::{Draft, Kind, Mark, Stamps, Superblock};
 use super::geometry::Geometry;
 use super::index::Origin;
-use super::large::Writing;
+use super::large::{Extents, Writing};
 use super::list::Listed;
 use super::log::{Phase, Run};
 use super::options::VolumeOptions;
@@ -115,14 +116,9 @@ impl Volume {
         stamps: Stamps,
     ) -> Result<(), Refused> {
         let body: SmallVec<[&[u8]; 4]> = body.iter().map(AsRef::as_ref).collect();
-        let bytes = body.iter().map(|part| part.len() as u64).sum();
         let hash = self.engine.hash(key);
         let draft = Draft::new(Kind::Whole, hash, key, meta, body, stamps);
-        if self.takes(bytes) {
-            return self.put_record(&draft, Aim::Stored);
-        }
-        self.engine.count_refused(Refused::Size);
-        Err(Refused::Size)
+        self.put_record(&draft, Aim::Stored)
     }
 
     fn put_record(&self, draft: &Draft<'_>, aim: Aim) -> Result<(), Refused> {
@@ -141,11 +137,33 @@ impl Volume {
         self.engine.begin(key, length)
     }
 
-    /// Whether a body of so many bytes is one that the volume stores.
+    /// Whether a body of so many bytes is one that the volume is for. Whoever stores asks before.
     #[must_use]
-    pub fn takes(&self, bytes: u64) -> bool {
+    pub fn takes(&self, bytes: Option<u64>) -> bool {
         let options = &self.engine.options;
-        (options.object_bytes_min..=options.object_bytes_max).contains(&bytes)
+        let (least, most) = (options.object_bytes_min, options.object_bytes_max);
+        match bytes {
+            Some(bytes) => (least..=most).contains(&bytes),
+            None => least <= most,
+        }
+    }
+
+    /// Whether something may be stored under `key`. It looks into the index only, and says yes while that isn't whole.
+    #[must_use]
+    pub fn may_have(&self, key: &[u8]) -> bool {
+        self.engine.may_have(self.engine.hash(key))
+    }
+
+    /// How much waits to be written or read, to compare volumes by.
+    #[must_use]
+    pub fn load(&self) -> usize {
+        self.engine.log().sealed_count() + self.engine.reads.queued()
+    }
+
+    /// Its path, as it was given.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.engine.options.path
     }
 
     /// Bytes of key, meta and body that [`Volume::put`] takes; for more there is [`Volume::begin`].
@@ -184,6 +202,12 @@ impl Volume {
         let (hash, body) = (self.engine.hash(&stored.key), SmallVec::from_slice(&[body]));
         let draft = Draft::new(kind, hash, &stored.key, meta, body, stamps);
         self.put_record(&draft, Aim::Renewed)
+    }
+
+    /// Whether it is a body of this volume.
+    #[must_use]
+    pub fn holds(&self, extents: &Extents) -> bool {
+        extents.is_in(&self.engine)
     }
 
     /// Removes what is stored under `key`, for good: not even a crash brings it back, once the next chunk is written, which

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::tag::Tag;
+use crate::moment::Moment;
 
 /// Says whether a key is meant.
 pub type KeyTest = Box<dyn Fn(&[u8]) -> bool + Send + Sync>;
@@ -45,6 +46,7 @@ pub struct Ban {
     pub(super) way: Way,
     /// When it was made, in Unix seconds.
     pub(super) at: i64,
+    pub(super) moment: Moment,
     pub(super) met: AtomicU64,
 }
 
@@ -55,6 +57,7 @@ impl Ban {
             aim,
             way,
             at,
+            moment: Moment::new(),
             met: AtomicU64::new(0),
         })
     }

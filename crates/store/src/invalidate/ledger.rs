@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::ban::{Aim, Ban, Way};
 use super::tag::Tag;
+use crate::moment::Moment;
 
 /// Bans that are remembered.
 const BANS_MAX: usize = 8192;
@@ -36,10 +37,13 @@ struct Newest(AtomicU64);
 struct State {
     /// With numbers that follow each other; the first ever is 1.
     bans: VecDeque<Arc<Ban>>,
-    /// Number of the newest ban that isn't remembered.
+    /// Number of the newest ban that isn't remembered, and when it was made.
     forgotten: u64,
+    forgotten_at: Moment,
     /// What is stored has been judged by the bans up to this number.
     swept: u64,
+    /// They are remembered until there are too many: what lies on disk is judged when it is read.
+    long: bool,
 }
 
 /// What the bans since say of an object.
@@ -55,6 +59,12 @@ impl Ledger {
     #[inline]
     pub(crate) fn newest(&self) -> u64 {
         self.newest.0.load(Acquire)
+    }
+
+    /// How many bans are remembered.
+    pub(crate) fn len(&self) -> u64 {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        state.bans.len() as u64
     }
 
     pub(super) fn add(&self, aim: Aim, way: Way, now: i64) -> Result<Arc<Ban>, TooManyBans> {
@@ -85,6 +95,22 @@ impl Ledger {
             met_by.iter().for_each(|ban| ban.count());
         }
         fate
+    }
+
+    /// Number of the last ban that was made before.
+    pub(crate) fn newest_at(&self, moment: Moment) -> u64 {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let before = state.bans.partition_point(|ban| ban.moment < moment);
+        match before {
+            // Those that were forgotten may have been made before or after.
+            0 if moment < state.forgotten_at => 0,
+            _ => state.forgotten + before as u64,
+        }
+    }
+
+    pub(crate) fn remember_long(&self, long: bool) {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        state.long = long;
     }
 
     /// How many objects a ban has met, those included that somebody is at right now.
@@ -146,10 +172,12 @@ impl State {
     fn forget(&mut self, now: i64) {
         while let Some(oldest) = self.bans.front() {
             let many = self.bans.len() > BANS_MAX / 2;
-            if oldest.number > self.swept || !(many || oldest.is_old(now)) {
+            let old = !self.long && oldest.is_old(now);
+            if oldest.number > self.swept || !(many || old) {
                 break;
             }
             self.forgotten = oldest.number;
+            self.forgotten_at = oldest.moment;
             self.bans.pop_front();
         }
     }

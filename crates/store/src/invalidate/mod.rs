@@ -25,6 +25,7 @@ pub(crate) use ledger::Ledger;
 use crate::key::KeyRef;
 use crate::object::{Object, Weigh};
 use crate::store::Store;
+use crate::tier::Volumes;
 use ledger::Fate;
 
 impl<M: Weigh> Store<M> {
@@ -33,14 +34,30 @@ impl<M: Weigh> Store<M> {
     /// # Errors
     /// There are too many that haven't been swept. One may be made after the next [`Store::sweep`].
     pub fn ban(&self, aim: Aim, way: Way, now: i64) -> Result<Arc<Ban>, TooManyBans> {
-        self.ledger().add(aim, way, now)
+        let ban = self.ledger().add(aim, way, now)?;
+        let Some(volumes) = self.volumes() else {
+            return Ok(ban);
+        };
+        match (&ban.aim, way) {
+            (Aim::Key(_), _) => {}
+            (Aim::Tagged { tags, .. }, Way::Remove) if volumes.bury(tags) => {}
+            (Aim::Tagged { .. } | Aim::Keys(_), _) => volumes.note_ban(ban.moment),
+        }
+        Ok(ban)
     }
 
     /// Applies a ban to all that is stored; returns how many objects it has met so far. By key and by tag only those are
     /// looked at; a test of keys goes through all.
     pub fn carry_out(&self, ban: &Ban) -> u64 {
         match &ban.aim {
-            Aim::Key(key) => self.judge_all(&self.index().under(KeyRef::new(key))),
+            Aim::Key(key) => {
+                let on_disk = self.volumes().is_some_and(|volumes| volumes.remove(key));
+                let in_memory = self.index().under(KeyRef::new(key));
+                if in_memory.is_empty() && on_disk {
+                    ban.count();
+                }
+                self.judge_all(&in_memory);
+            }
             Aim::Tagged { tags, .. } => self.each_tagged(tags, |object| {
                 self.stands(object);
             }),
@@ -51,11 +68,29 @@ impl<M: Weigh> Store<M> {
 
     /// Removes what has any of these tags; returns how many objects that were. What is arriving only now isn't met.
     pub fn remove_tagged(&self, tags: &[Tag]) -> usize {
+        if let Some(volumes) = self.volumes()
+            && !volumes.bury(tags)
+        {
+            self.ban_instead(tags, &volumes);
+        }
         let mut removed = 0;
         self.each_tagged(tags, |object| {
             removed += usize::from(self.remove_object(object));
         });
         removed
+    }
+
+    /// What can't be written down on disk must be remembered; if that can't be either, nothing is left there.
+    #[cold]
+    fn ban_instead(&self, tags: &[Tag], volumes: &Volumes) {
+        let aim = Aim::Tagged {
+            tags: tags.into(),
+            under: [].into(),
+        };
+        match self.ledger().add(aim, Way::Remove, 0) {
+            Ok(ban) => volumes.note_ban(ban.moment),
+            Err(TooManyBans) => volumes.clear(),
+        }
     }
 
     /// Judges all that is stored, so that bans can be forgotten. Takes time; other threads go on meanwhile.
@@ -117,6 +152,10 @@ impl<M: Weigh> Store<M> {
         };
         let twin = object.renewed(meta, judged);
         let key = KeyRef::new(object.key());
-        self.index().renew(key, object, &twin).is_some()
+        let renewed = self.index().renew(key, object, &twin).is_some();
+        if renewed {
+            self.save(&twin);
+        }
+        renewed
     }
 }

@@ -72,6 +72,22 @@ impl<M: Weigh> Index<M> {
         self.shard(shard_of(key)).variants(key, matches)
     }
 
+    /// What is there already, or `object` from now on; in one step.
+    pub(crate) fn find_or_link(
+        &self,
+        key: KeyRef<'_>,
+        object: &Arc<Object<M>>,
+        matches: impl FnMut(&M) -> bool,
+    ) -> Option<Arc<Object<M>>> {
+        self.change(key, |shard, ages| {
+            let found = shard.find_again(key, ages, matches);
+            if found.is_none() {
+                shard.link(key.hash(), object, 0, ages);
+            }
+            found
+        })
+    }
+
     /// In one step, so that nobody leads who could have joined.
     pub(crate) fn find_or_lead(
         &self,
@@ -140,6 +156,46 @@ impl<M: Weigh> Index<M> {
             let mut removed = shard.renew(key, old, object, ages)?;
             removed.extend(shard.remove_superseded(key, object));
             Some(removed)
+        })
+    }
+
+    /// Puts the part `object` in the place of `cut`, which was arriving. `None` if that is gone, or the part would push
+    /// out what is whole or may become so.
+    pub(crate) fn shorten(
+        &self,
+        key: KeyRef<'_>,
+        cut: &Arc<Object<M>>,
+        object: &Arc<Object<M>>,
+    ) -> Option<Removed<M>> {
+        self.change(key, |shard, ages| {
+            let spoils = shard.under(key).iter().any(|other| {
+                let whole = !Arc::ptr_eq(other, cut) && !other.meta.is_part();
+                whole && object.meta.supersedes(&other.meta)
+            });
+            if spoils {
+                return None;
+            }
+            let mut removed = shard.renew(key, cut, object, ages)?;
+            removed.extend(shard.remove_superseded(key, object));
+            Some(removed)
+        })
+    }
+
+    /// Links `object`, which is made of these parts; what it supersedes goes. `None` if one of them has gone.
+    pub(crate) fn join<'o>(
+        &self,
+        key: KeyRef<'_>,
+        parts: impl Iterator<Item = &'o Arc<Object<M>>>,
+        object: &Arc<Object<M>>,
+    ) -> Option<Removed<M>> {
+        self.change(key, |shard, ages| {
+            let there = shard.under(key);
+            let mut parts = parts;
+            let all = parts.all(|part| there.iter().any(|other| Arc::ptr_eq(other, part)));
+            all.then(|| {
+                shard.link(key.hash(), object, 0, ages);
+                shard.remove_superseded(key, object)
+            })
         })
     }
 

@@ -94,6 +94,8 @@ impl Ages {
 
     fn rank_from(&self, stamp_min: u64, uses: u32, worth: f32, stamp: &mut u64) -> Rank {
         match self.policy {
+            // A spare that nobody has used.
+            Policy::Lru | Policy::HeapLru if uses == 0 => 0,
             Policy::Lru | Policy::HeapLru => {
                 *stamp = (*stamp + 1).max(stamp_min);
                 *stamp

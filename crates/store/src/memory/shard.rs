@@ -167,8 +167,9 @@ impl<M: Weigh> Shard<M> {
 
     /// Puts `object` in front of the variants of its key. Removes nothing.
     pub(super) fn link(&mut self, hash: u64, object: &Arc<Object<M>>, uses: u32, ages: &Ages) {
-        let uses = if uses > 0 || !ages.remembers_ghosts() {
-            uses.max(1)
+        let first = u32::from(!object.meta.is_spare());
+        let uses = if uses > 0 || first == 0 || !ages.remembers_ghosts() {
+            uses.max(first)
         } else {
             1 + self.ghosts.recall(hash)
         };
@@ -343,7 +344,7 @@ impl<M: Weigh> Shard<M> {
         };
         let object = Arc::clone(&entry.object);
         let (hash, uses) = (entry.hash, entry.uses);
-        if ages.remembers_ghosts() {
+        if ages.remembers_ghosts() && !object.meta.is_spare() {
             self.ghosts.remember(hash, uses, self.entries.len());
         }
         self.remove_if(KeyRef::with_hash(hash, object.key()), |other| {

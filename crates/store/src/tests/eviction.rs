@@ -112,6 +112,27 @@ fn the_default_remembers_former_uses() {
     assert!(held(&store).contains(&1));
 }
 
+#[test]
+fn spares_go_before_all_that_was_ever_worth_keeping() {
+    for policy in [
+        Policy::Default,
+        Policy::Lru,
+        Policy::HeapLru,
+        Policy::HeapLfuda,
+        Policy::HeapGdsf,
+    ] {
+        let store = room_for(policy, 3);
+        put(&store, 1, 86);
+        put(&store, 2, 86);
+        for number in 100..150 {
+            insert(&store, &name(number), meta(SPARE), &pattern(0, 86));
+        }
+        assert_eq!(held(&store), HashSet::from([1, 2, SPARE]), "{policy:?}");
+        put(&store, 3, 86);
+        assert_eq!(held(&store), HashSet::from([1, 2, 3]), "{policy:?}");
+    }
+}
+
 /// The victims of a random trace had the lowest ranks by the textbook formula.
 #[test]
 fn victims_are_those_of_an_exact_heap() {

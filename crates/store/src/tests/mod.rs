@@ -1,6 +1,7 @@
 //! Tests of the store as a whole, and what they share.
 
 mod collapse;
+mod cut;
 mod eviction;
 mod files;
 mod fills;
@@ -30,6 +31,8 @@ struct Meta {
 }
 
 const META_BYTES: u64 = 10;
+/// The version of what goes first.
+const SPARE: u32 = u32::MAX;
 
 impl Weigh for Meta {
     fn weight_bytes(&self) -> usize {
@@ -42,6 +45,10 @@ impl Weigh for Meta {
 
     fn preferred_to(&self, newer: &Self) -> bool {
         self.vary != newer.vary && self.version > newer.version
+    }
+
+    fn is_spare(&self) -> bool {
+        self.version == SPARE
     }
 }
 

@@ -181,35 +181,45 @@ fn pragma_without_cache_control_makes_it_validated_each_time() {
 }
 
 #[test]
-fn what_is_soon_stale_needs_a_validator() {
-    check(&[], 200, &[], Err(Useless));
-    check(&[], 200, &[("Cache-Control", "max-age=1")], Ok(()));
-    check(&[], 200, &[("Cache-Control", "max-age=0")], Err(Useless));
-    check(
-        &[],
-        200,
-        &[("Cache-Control", "max-age=0"), ("ETag", "\"a\"")],
-        Ok(()),
-    );
-    check(&[], 200, &[("Cache-Control", "no-cache")], Err(Useless));
-    check(
-        &[],
-        200,
-        &[("Cache-Control", "no-cache"), ("ETag", "\"a\"")],
-        Ok(()),
-    );
-    let with = |text: &str, reply: Lines<'_>| decide(text, &Method::GET, &[], 200, reply).map(drop);
-    assert_eq!(
-        with(
-            "refresh_pattern . 1 0% 1\nminimum_expiry_time 59 seconds\n",
-            &[]
-        ),
-        Ok(())
-    );
-    assert_eq!(with("refresh_pattern . 1 0% 1\n", &[]), Err(Useless));
-    assert_eq!(with("refresh_pattern . 0 0% 0 store-stale\n", &[]), Ok(()));
-    assert_eq!(
-        with("vary_ignore_expire on\n", &[("Vary", "Accept")]),
-        Ok(())
-    );
+fn what_is_soon_stale_and_has_no_validator_is_a_spare() {
+    let spare = |text: &str, reply: Lines<'_>| {
+        let stored = decide(text, &Method::GET, &[], 200, reply).unwrap();
+        stored.freshness.traits.has(Traits::SPARE)
+    };
+    let control = |value| ("Cache-Control", value);
+    let tag = ("ETag", "\"a\"");
+    assert!(spare("", &[]));
+    assert!(!spare("", &[tag]));
+    assert!(!spare("", &[control("max-age=1")]));
+    for value in ["max-age=0", "no-cache", "max-age=0, must-revalidate"] {
+        assert!(spare("", &[control(value)]), "{value}");
+        assert!(!spare("", &[control(value), tag]), "{value}");
+    }
+    let minute = "refresh_pattern . 1 0% 1\n";
+    assert!(spare(minute, &[]));
+    let soon = format!("{minute}minimum_expiry_time 59 seconds\n");
+    assert!(!spare(&soon, &[]));
+    assert!(!spare("refresh_pattern . 0 0% 0 store-stale\n", &[]));
+    assert!(!spare("vary_ignore_expire on\n", &[("Vary", "Accept")]));
+}
+
+#[test]
+fn not_everything_makes_a_spare() {
+    for status in [200, 203, 300, 301, 308, 410] {
+        check(&[], status, &[("Cache-Control", "max-age=0")], Ok(()));
+    }
+    let stale = ("Cache-Control", "max-age=0");
+    for status in [204, 302, 307, 404, 500, 503] {
+        check(&[], status, &[stale], Err(Useless));
+    }
+    check(&[], 200, &[stale, ("Content-Length", "5")], Ok(()));
+    for line in [
+        ("Content-Length", "0"),
+        ("Set-Cookie", "a=b"),
+        ("Content-Type", "text/event-stream; charset=utf-8"),
+    ] {
+        check(&[], 200, &[stale, line], Err(Useless));
+    }
+    let post = decide("", &Method::POST, &[], 200, &[stale]).map(drop);
+    assert_eq!(post, Err(Useless));
 }

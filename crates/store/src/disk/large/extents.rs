@@ -77,6 +77,10 @@ impl Extents {
         self.len() == 0
     }
 
+    pub(crate) fn is_in(&self, engine: &Arc<Engine>) -> bool {
+        Arc::ptr_eq(&self.engine, engine)
+    }
+
     /// A reader of its own for whoever wants to read.
     #[must_use]
     pub fn reader(self: &Arc<Self>) -> ExtentReader {

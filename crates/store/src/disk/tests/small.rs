@@ -210,24 +210,19 @@ fn clearing_removes_all_for_good() {
 }
 
 #[test]
-fn a_size_that_it_does_not_take_is_refused() {
+fn a_size_that_it_does_not_take_is_told() {
     let folder = tempfile::tempdir().unwrap();
     Volume::create(&options(folder.path(), 4 * MIB)).unwrap();
     let mut options = options(folder.path(), 4 * MIB);
     options.object_bytes_min = 10;
     options.object_bytes_max = 20;
     let volume = Volume::open(options).unwrap();
-    until(|| volume.put(b"a", b"", &[[0; 15]], stamps(1)) != Err(Refused::Opening));
-    assert_eq!(
-        volume.put(b"a", b"", &[[0; 9]], stamps(1)),
-        Err(Refused::Size)
-    );
-    assert_eq!(
-        volume.put(b"a", b"", &[[0; 21]], stamps(1)),
-        Err(Refused::Size)
-    );
-    assert_eq!(volume.usage().refused_size, 2);
-    assert!(get(&volume, b"a").is_some());
+    for (bytes, takes) in [(9, false), (10, true), (20, true), (21, false)] {
+        assert_eq!(volume.takes(Some(bytes)), takes, "{bytes}");
+    }
+    assert!(volume.takes(None));
+    assert_eq!(volume.begin(b"a", Some(21)).err(), Some(Refused::Size));
+    assert_eq!(volume.usage().refused_size, 1);
 }
 
 #[test]

@@ -1,0 +1,218 @@
+//! The volumes of a configuration: which of them gets a response, and all of them asked for one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use bytes::Bytes;
+
+use super::history::History;
+use super::record::{Fork, Record, grave};
+use crate::disk::{Extents, Found, Stamps, Stored, StoredBody, Volume, Writing};
+use crate::invalidate::Tag;
+use crate::moment::Moment;
+use crate::object::{Object, Weigh};
+
+/// Which of the volumes that a response fits in gets it; Squid's `store_dir_select_algorithm`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The one with the least to do.
+    #[default]
+    LeastLoad,
+    /// Each in its turn.
+    RoundRobin,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Volumes {
+    all: Box<[Arc<Volume>]>,
+    choice: Choice,
+    turn: AtomicUsize,
+    history: History,
+}
+
+impl Volumes {
+    /// In the order of the configuration. `before`: those that they take the place of.
+    #[must_use]
+    pub fn new(all: Vec<Arc<Volume>>, choice: Choice, before: Option<&Self>) -> Self {
+        let paths: Vec<PathBuf> = all.iter().map(|volume| volume.path().to_owned()).collect();
+        let before = before.map(|before| &before.history);
+        Self {
+            history: History::new(&paths).of_the_same_life(before),
+            all: all.into(),
+            choice,
+            turn: AtomicUsize::new(0),
+        }
+    }
+
+    /// Each of them.
+    #[must_use]
+    pub fn all(&self) -> &[Arc<Volume>] {
+        &self.all
+    }
+
+    /// Would one of them take a body of that length; `None`: not known yet?
+    #[must_use]
+    pub fn takes(&self, bytes: Option<u64>) -> bool {
+        self.all.iter().any(|volume| volume.takes(bytes))
+    }
+
+    /// A ban that is neither by key nor by tag: what is stored already is judged when it is read.
+    pub(crate) fn note_ban(&self, banned: Moment) {
+        self.history.note(banned);
+    }
+
+    /// May what was written then have been banned by what nothing else tells of?
+    pub(super) fn distrusts(&self, written: Moment) -> bool {
+        self.history.distrusts(written)
+    }
+
+    /// What has any of these tags and is there now, is gone: at once, and after a crash. False where a volume couldn't
+    /// write that down.
+    pub(crate) fn bury(&self, tags: &[Tag]) -> bool {
+        let stamps = stamps_of(Moment::new());
+        let dig = |volume: &Arc<Volume>, tag: &Tag| {
+            let nothing: &[&[u8]] = &[];
+            volume.put(&grave(*tag), &[], nothing, stamps).is_ok()
+        };
+        let all = self.all.iter();
+        all.fold(true, |buried, volume| {
+            tags.iter()
+                .fold(buried, |buried, tag| dig(volume, tag) && buried)
+        })
+    }
+
+    /// Has any of these tags a grave that was dug since?
+    pub(super) async fn are_buried(&self, tags: &[Tag], written: Moment, now_secs: u32) -> bool {
+        for tag in tags {
+            let place = grave(*tag);
+            for volume in self.all.iter().filter(|volume| volume.may_have(&place)) {
+                let found = found(volume.find(&place, now_secs)).await;
+                if found.is_some_and(|grave| Moment(grave.stamps.judged) > written) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// What a disk is told of a response.
+    pub(super) fn stamps<M: Weigh>(object: &Object<M>) -> Stamps {
+        let [date, expires, last_modified] = object.meta.times();
+        Stamps {
+            date,
+            expires,
+            last_modified,
+            ..stamps_of(Moment::new())
+        }
+    }
+
+    pub(super) fn may_have(&self, key: &[u8]) -> bool {
+        self.all.iter().any(|volume| volume.may_have(key))
+    }
+
+    pub(super) async fn find(&self, key: &[u8], now_secs: u32) -> Option<Stored> {
+        for volume in &self.all {
+            let found = found(volume.find(key, now_secs)).await;
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    /// The fork under `key`, if it can be told without waiting.
+    pub(super) fn fork_at(&self, key: &[u8]) -> Option<Fork<Vec<u8>>> {
+        self.all
+            .iter()
+            .find_map(|volume| match volume.find(key, 0) {
+                Found::Here(stored) => match Record::read(&stored.meta)? {
+                    Record::Fork(fork) => Some(fork.to_owned()),
+                    Record::Response(_) => None,
+                },
+                Found::Nothing | Found::Later(_) => None,
+            })
+    }
+
+    /// Stores it in one of them; what another has under the same key goes.
+    pub(super) fn put(&self, key: &[u8], meta: &[u8], body: &[Bytes], stamps: Stamps) {
+        let bytes = body.iter().map(|slice| slice.len() as u64).sum();
+        let chosen = self.choose(Some(bytes));
+        self.remove_from_all_but(chosen, key);
+        let Some(volume) = chosen else { return };
+        if volume.put(key, meta, body, stamps).is_err() {
+            volume.remove(key); // what it has is out of date
+        }
+    }
+
+    /// Gives a large body that is on disk already other metadata.
+    pub(super) fn renew(&self, key: &[u8], body: &Arc<Extents>, meta: &[u8], stamps: Stamps) {
+        let volume = self.all.iter().find(|volume| volume.holds(body));
+        self.remove_from_all_but(volume, key);
+        let Some(volume) = volume else { return };
+        let stored = Stored {
+            key: Bytes::copy_from_slice(key),
+            meta: Bytes::new(),
+            body: StoredBody::Extents(Arc::clone(body)),
+            stamps,
+        };
+        if volume.update(&stored, meta, stamps).is_err() {
+            volume.remove(key); // what it has is out of date
+        }
+    }
+
+    /// The right to write a large body piece by piece. What is under the same key stays until it is finished.
+    pub(super) fn begin(&self, key: &[u8], length: Option<u64>) -> Option<Writing> {
+        let chosen = self.choose(length)?;
+        let writing = chosen.begin(key, length).ok()?;
+        self.remove_from_all_but(Some(chosen), key);
+        Some(writing)
+    }
+
+    /// Removes what lies under `key`; false if there was nothing.
+    pub(crate) fn remove(&self, key: &[u8]) -> bool {
+        self.remove_from_all_but(None, key)
+    }
+
+    /// Removes everything.
+    pub(crate) fn clear(&self) {
+        for volume in &self.all {
+            let _said_by_its_state = volume.clear();
+        }
+    }
+
+    fn remove_from_all_but(&self, kept: Option<&Arc<Volume>>, key: &[u8]) -> bool {
+        let others = self.all.iter();
+        let others = others.filter(|volume| kept.is_none_or(|kept| !Arc::ptr_eq(kept, volume)));
+        // All are asked, whatever the first says.
+        let having = others.filter(|volume| kept.is_none() || volume.may_have(key));
+        having.filter(|volume| volume.remove(key)).count() > 0
+    }
+
+    fn choose(&self, bytes: Option<u64>) -> Option<&Arc<Volume>> {
+        let fitting = || self.all.iter().filter(|volume| volume.takes(bytes));
+        match self.choice {
+            Choice::LeastLoad => fitting().min_by_key(|volume| volume.load()),
+            Choice::RoundRobin => {
+                let turn = self.turn.fetch_add(1, Relaxed);
+                fitting().nth(turn % fitting().count().max(1))
+            }
+        }
+    }
+}
+
+async fn found(found: Found) -> Option<Stored> {
+    match found {
+        Found::Nothing => None,
+        Found::Here(stored) => Some(stored),
+        Found::Later(reading) => reading.await,
+    }
+}
+
+fn stamps_of(written: Moment) -> Stamps {
+    Stamps {
+        judged: written.0,
+        ..Stamps::default()
+    }
+}
