@@ -40,6 +40,10 @@ fn next(engine: &Engine, ticked: &mut Instant) -> Option<std::sync::Arc<Sealed>>
             *ticked = Instant::now();
             let _paid = engine.pay(&mut log);
             log.tick();
+            if log.may_have_room() && engine.device.has_room_for(&engine.geometry) {
+                log.has_got_room();
+                engine.scarce.notify_one();
+            }
             if !engine.device.is_linked() {
                 engine.take_down();
             }
@@ -67,7 +71,7 @@ fn write(engine: &Engine, chunk: &Sealed) {
 }
 
 /// Loses a chunk that the disk would not take, and uses its segment no more. If the disk is full, the volume becomes as
-/// large as what it has got so far.
+/// large as what it has got so far, until there is room.
 fn give_up(engine: &Engine, chunk: &Sealed, full: bool) {
     for entry in &chunk.table {
         let place = Place {
@@ -80,12 +84,12 @@ fn give_up(engine: &Engine, chunk: &Sealed, full: bool) {
             count(&engine.counters.lost);
         }
     }
-    let had = engine
-        .device
-        .bytes()
-        .unwrap_or(u64::MAX)
-        .saturating_sub(LOG_AT);
+    if !full {
+        return engine.log().retire(chunk.segment);
+    }
+    let had = engine.device.bytes().unwrap_or(u64::MAX);
+    let had = had.saturating_sub(LOG_AT);
     let beyond = had.div_ceil(u64::from(engine.geometry.segment()));
-    let beyond = u32::try_from(beyond).ok().filter(|_| full);
-    engine.log().retire(chunk.segment, beyond);
+    let beyond = u32::try_from(beyond).unwrap_or(u32::MAX);
+    engine.log().lack(chunk.segment, beyond);
 }

@@ -189,7 +189,7 @@ fn failing_reads_take_it_out_of_service() {
 fn now_and_then_an_error_is_borne() {
     let folder = folder();
     let volume = filled(folder.path());
-    for _ in 0..40 {
+    for _ in 0..10 {
         volume.faults().set(Plan {
             read: Some(EIO),
             ..Plan::default()
