@@ -78,6 +78,21 @@ impl Vary {
         names_of(self.as_bytes())
     }
 
+    /// The fields, for people: name, and value where there was one.
+    pub fn fields(&self) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+        let names = self.selector();
+        let values = self.as_bytes().get(names.len()..).unwrap_or_default();
+        let names = names.split(|byte| matches!(*byte, END | VALUES));
+        let values = values.split(|byte| *byte == END);
+        let fields = names.filter(|name| !name.is_empty()).zip(values);
+        fields
+            .map(|(name, value)| {
+                let value = value.strip_prefix(&[PRESENT]).map(<[u8]>::to_vec);
+                (name.to_vec(), value)
+            })
+            .collect()
+    }
+
     /// The key itself, for variants to be told apart; empty when plain.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_deref().unwrap_or_default()
