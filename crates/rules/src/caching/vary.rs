@@ -238,6 +238,18 @@ mod tests {
     }
 
     #[test]
+    fn the_fields_can_be_named() {
+        let request = fields(&[("Accept", "a, b"), ("Range", "x")]);
+        let vary = Vary::of(&fields(&[("Vary", "Cookie, Accept")]), &request).unwrap();
+        let named = [
+            (b"accept".to_vec(), Some(b"a,b".to_vec())),
+            (b"cookie".to_vec(), None),
+        ];
+        assert_eq!(vary.fields(), named);
+        assert!(Vary::default().fields().is_empty());
+    }
+
+    #[test]
     fn an_asterisk_matches_no_request() {
         // RFC 9111 §4.1.
         for value in ["*", "Accept, *", " * "] {
