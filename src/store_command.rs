@@ -21,7 +21,11 @@ use crate::{cache_dirs, cli, configuration, console};
 
 /// What is stored on disk.
 #[derive(Parser, Debug)]
-#[command(name = "store", disable_help_subcommand = true)]
+#[command(
+    name = "store",
+    bin_name = "squall store",
+    disable_help_subcommand = true
+)]
 struct Words {
     /// Configuration file that names the directories; without one, the usual
     #[arg(short = 'f', value_name = "FILE", global = true)]

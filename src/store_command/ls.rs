@@ -22,7 +22,7 @@ pub(super) fn run(config: &Config, regex: Option<&str>, long: bool) -> anyhow::R
         };
         let mut written = Ok(());
         survey.each(Closeness::Heads, |listed| {
-            written = line(&survey, &listed, &wanted, long)
+            written = line(&survey, &listed, wanted, long)
                 .into_iter()
                 .inspect(|_| shown += 1)
                 .try_for_each(|line| writeln!(out, "{line}"));
