@@ -244,6 +244,11 @@ fn options(dir: &CacheDir, config: &Config) -> VolumeOptions {
     }
 }
 
+/// The volumes that a configuration names.
+pub(crate) fn volumes(config: &Config) -> Vec<VolumeOptions> {
+    lines(config).map(|line| options(line, config)).collect()
+}
+
 /// What a configured policy is in the store.
 pub(crate) const fn policy(replacement: Option<Replacement>) -> Policy {
     match replacement {

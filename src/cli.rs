@@ -25,7 +25,8 @@ pub(crate) use service::ServiceName;
     disable_help_flag = true,
     disable_version_flag = true,
     args_override_self = true,
-    after_help = "What a configuration means here: config check, config dump, config explain."
+    after_help = "What a configuration means here: config check, config dump, config explain.
+What is stored on disk: store ls, store grep, store dump, store verify, store stats, store purge."
 )]
 #[expect(clippy::struct_excessive_bools, reason = "a field per flag")]
 pub(crate) struct Args {

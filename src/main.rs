@@ -18,6 +18,7 @@ mod privileges;
 mod reload;
 mod serve;
 mod signals;
+mod store_command;
 mod supports;
 mod version;
 mod workers;
@@ -34,6 +35,9 @@ fn main() -> ExitCode {
     let name = cli::called(&words);
     if config_command::is_asked(&name, &words) {
         return config_command::run(&words);
+    }
+    if store_command::is_asked(&name, &words) {
+        return store_command::run(&words);
     }
     let args = match cli::read(&words) {
         Ok(args) => args,

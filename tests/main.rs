@@ -60,6 +60,7 @@ mod reload;
 mod reply_size;
 mod reuse;
 mod rewriting;
+mod store_command;
 mod timeouts;
 mod tunnel;
 mod validation;

@@ -19,6 +19,7 @@ use wire::value::byteranges::Boundary;
 use crate::access::ConnectionLogin;
 use crate::cache::Parts;
 pub use crate::cache::stored::StoredResponse;
+pub use crate::cache::summary::Summary;
 use crate::clients::Visit;
 use crate::context::{Context, HttpDate};
 use crate::fetch::{OriginBody, Pinned};

@@ -36,8 +36,9 @@ pub use content::{
     Slice,
 };
 pub use disk::{
-    ExtentReader, Extents, Found, Listed, ListedContent, Origin, Reading, Refused, Stamps, Stored,
-    StoredBody, Volume, VolumeOptions, VolumeState, VolumeUsage, Writing,
+    Closeness, ExtentReader, Extents, Found, Listed, ListedContent, Origin, Reading, Refused,
+    Stamps, Stored, StoredBody, Survey, SurveyUsage, Volume, VolumeOptions, VolumeState,
+    VolumeUsage, Writing,
 };
 #[doc(hidden)]
 pub use disk::{
@@ -48,5 +49,5 @@ pub use key::KeyRef;
 pub use object::{Object, Weigh};
 pub use options::{Options, Policy};
 pub use store::Store;
-pub use tier::{Choice, Volumes};
+pub use tier::{Choice, Listing, Volumes, VolumesUsage};
 pub use usage::Usage;

@@ -11,6 +11,7 @@ mod persist;
 mod purge;
 mod store_id;
 pub(crate) mod stored;
+pub(crate) mod summary;
 mod tags;
 mod variants;
 

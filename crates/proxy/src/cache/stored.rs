@@ -204,7 +204,7 @@ impl StoredResponse {
     }
 
     /// The value of the first field of that name. Looks through the lines as they are stored.
-    fn field(&self, name: &[u8]) -> Option<&[u8]> {
+    pub(super) fn field(&self, name: &[u8]) -> Option<&[u8]> {
         let mut lines = self.head.split(|byte| *byte == b'\n');
         lines.find_map(|line| {
             let (found, value) = line.split_at_checked(name.len())?;

@@ -17,6 +17,7 @@ pub use line::Format;
 pub(crate) use line::{media_type, push_outcome, stripped};
 pub use output::{OpenError, Place, rename_away};
 pub use syslog::{Facility, Priority, Syslog};
+pub use text::push_url;
 
 use crate::flow::Received;
 use crate::record::Record;

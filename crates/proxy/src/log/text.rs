@@ -7,7 +7,7 @@ pub(super) fn push_or_dash(out: &mut Vec<u8>, text: &[u8]) {
 
 /// Appends a URL: blanks, control bytes and bytes beyond ASCII become `%20`.
 /// A line's field count then never depends on what a client sends.
-pub(super) fn push_url(out: &mut Vec<u8>, url: &[u8]) {
+pub fn push_url(out: &mut Vec<u8>, url: &[u8]) {
     // Without a branch per byte the compiler checks many bytes at once.
     let dirty = url
         .iter()

@@ -133,18 +133,25 @@ fn by_pattern(fields: &Fields) -> Result<By, BadPurge> {
     if text.is_empty() {
         return Err(BadPurge::Empty("X-Purge-Regex"));
     }
+    Ok(By::Pattern {
+        text: text.to_owned(),
+        regex: compile(text)?,
+    })
+}
+
+/// A POSIX extended regular expression that URLs are compared with.
+///
+/// # Errors
+/// It can't be used.
+pub fn compile(text: &str) -> Result<Regex, BadPurge> {
     let translated = ere::translate(text).map_err(BadPurge::Pattern)?;
-    let regex = RegexBuilder::new(&translated.regex)
+    RegexBuilder::new(&translated.regex)
         .unicode(false)
         .dot_matches_new_line(true)
         .size_limit(PATTERN_BYTES_MAX)
         .dfa_size_limit(PATTERN_BYTES_MAX)
         .build()
-        .map_err(|_| BadPurge::Pattern(ere::BadEre::TooBig))?;
-    Ok(By::Pattern {
-        text: text.to_owned(),
-        regex,
-    })
+        .map_err(|_| BadPurge::Pattern(ere::BadEre::TooBig))
 }
 
 #[cfg(test)]

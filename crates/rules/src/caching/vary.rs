@@ -78,6 +78,21 @@ impl Vary {
         names_of(self.as_bytes())
     }
 
+    /// The fields, for people: name, and value where there was one.
+    pub fn fields(&self) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+        let names = self.selector();
+        let values = self.as_bytes().get(names.len()..).unwrap_or_default();
+        let names = names.split(|byte| matches!(*byte, END | VALUES));
+        let values = values.split(|byte| *byte == END);
+        let fields = names.filter(|name| !name.is_empty()).zip(values);
+        fields
+            .map(|(name, value)| {
+                let value = value.strip_prefix(&[PRESENT]).map(<[u8]>::to_vec);
+                (name.to_vec(), value)
+            })
+            .collect()
+    }
+
     /// The key itself, for variants to be told apart; empty when plain.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_deref().unwrap_or_default()
@@ -220,6 +235,18 @@ mod tests {
         let vary = Vary::of(&Fields::new(), &fields(&[("Accept", "x")])).unwrap();
         assert!(vary.is_plain() && vary.matches(&Fields::new()));
         check("", &[], &[("Accept", "x")], true);
+    }
+
+    #[test]
+    fn the_fields_can_be_named() {
+        let request = fields(&[("Accept", "a, b"), ("Range", "x")]);
+        let vary = Vary::of(&fields(&[("Vary", "Cookie, Accept")]), &request).unwrap();
+        let named = [
+            (b"accept".to_vec(), Some(b"a,b".to_vec())),
+            (b"cookie".to_vec(), None),
+        ];
+        assert_eq!(vary.fields(), named);
+        assert!(Vary::default().fields().is_empty());
     }
 
     #[test]

@@ -48,6 +48,15 @@ impl Device {
         })
     }
 
+    /// The file at `path`, to be looked at only: whoever else has it open is not disturbed.
+    pub(crate) fn open_to_look(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            file: File::open(path)?,
+            #[cfg(test)]
+            faults: Faults::default(),
+        })
+    }
+
     /// Lets others open it, though who still reads keeps it open.
     pub(crate) fn unlock(&self) -> io::Result<()> {
         Ok(flock(&self.file, FlockOperation::NonBlockingUnlock)?)

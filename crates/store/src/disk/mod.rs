@@ -14,7 +14,7 @@
 //! | `find`, `reads` | reading, at once where the kernel has it in memory, else by threads that wait |
 //! | `large/` | bodies in fragments |
 //! | `writer`, `reclaim` with `reinsert`, `recover` | the other threads |
-//! | `list` | a look through all that is stored |
+//! | `survey/` | a look at a volume from outside, by its tables; `list`: what is found there |
 //! | `checkpoint` | images of the index beside the log |
 //! | `add` | what adds records to the log and leads the index to them |
 //! | `engine`, `device` | what all threads share; the file |
@@ -36,6 +36,7 @@ mod reclaim;
 mod recover;
 mod reinsert;
 mod segments;
+mod survey;
 mod usage;
 mod volume;
 mod writer;
@@ -56,5 +57,6 @@ pub use large::{ExtentReader, Extents, Writing};
 pub use list::{Listed, ListedContent};
 pub use options::VolumeOptions;
 pub use reads::Reading;
+pub use survey::{Closeness, Survey, SurveyUsage};
 pub use usage::{VolumeState, VolumeUsage};
 pub use volume::Volume;

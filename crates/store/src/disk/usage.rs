@@ -2,14 +2,14 @@
 
 use std::sync::atomic::AtomicU64;
 
-/// How far a volume has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How far a volume has come, the best first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VolumeState {
+    /// All that is stored can be found.
+    Serving,
     /// It isn't known yet what is stored; some of it can be found already.
     #[default]
     Recovering,
-    /// All that is stored can be found.
-    Serving,
     /// The disk failed, or the file is gone. Nothing is found or stored any more.
     OutOfService,
 }
@@ -87,6 +87,49 @@ pub struct VolumeUsage {
     pub write_errors: u64,
     /// Reads that failed.
     pub read_errors: u64,
+}
+
+impl VolumeUsage {
+    /// Of both together.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            state: self.state.max(other.state),
+            bytes_max: self.bytes_max + other.bytes_max,
+            bytes: self.bytes + other.bytes,
+            objects: self.objects + other.objects,
+            index_bytes: self.index_bytes + other.index_bytes,
+            segments: self.segments + other.segments,
+            segments_free: self.segments_free + other.segments_free,
+            segments_retired: self.segments_retired + other.segments_retired,
+            segments_recovered: self.segments_recovered + other.segments_recovered,
+            chunks_queued: self.chunks_queued + other.chunks_queued,
+            reads_queued: self.reads_queued + other.reads_queued,
+            hits: self.hits + other.hits,
+            hits_at_once: self.hits_at_once + other.hits_at_once,
+            misses: self.misses + other.misses,
+            puts: self.puts + other.puts,
+            broken_off: self.broken_off + other.broken_off,
+            removes: self.removes + other.removes,
+            tombstones_lost: self.tombstones_lost + other.tombstones_lost,
+            reinserts: self.reinserts + other.reinserts,
+            evictions: self.evictions + other.evictions,
+            index_drops: self.index_drops + other.index_drops,
+            wrong: self.wrong + other.wrong,
+            lost: self.lost + other.lost,
+            refused_size: self.refused_size + other.refused_size,
+            refused_busy: self.refused_busy + other.refused_busy,
+            refused_full: self.refused_full + other.refused_full,
+            refused_closed: self.refused_closed + other.refused_closed,
+            refused_gone: self.refused_gone + other.refused_gone,
+            reads_refused: self.reads_refused + other.reads_refused,
+            images: self.images + other.images,
+            images_failed: self.images_failed + other.images_failed,
+            bytes_written: self.bytes_written + other.bytes_written,
+            bytes_read: self.bytes_read + other.bytes_read,
+            write_errors: self.write_errors + other.write_errors,
+            read_errors: self.read_errors + other.read_errors,
+        }
+    }
 }
 
 /// The counters of a volume.

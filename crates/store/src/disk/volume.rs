@@ -1,7 +1,6 @@
 //! A volume as its owner sees it.
 
 use std::io;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +17,6 @@ use super::format::{Draft, Kind, Mark, Stamps, Superblock};
 use super::geometry::Geometry;
 use super::index::Origin;
 use super::large::{Extents, Writing};
-use super::list::Listed;
 use super::log::{Phase, Run};
 use super::options::VolumeOptions;
 use super::usage::{VolumeState, VolumeUsage};
@@ -221,11 +219,6 @@ impl Volume {
     /// is at once. Returns whether something may have been there.
     pub fn remove(&self, key: &[u8]) -> bool {
         self.engine.remove(self.engine.hash(key))
-    }
-
-    /// Shows all that is stored and in the file, in the order of the log, until `show` has enough; reads all of it.
-    pub fn list(&self, mut show: impl FnMut(Listed) -> ControlFlow<()>) {
-        self.engine.list(&mut show);
     }
 
     /// Removes all there is.

@@ -5,6 +5,7 @@
 //! values that it was selected by. A new fork has a new number: with the old one all its variants are out of reach at once.
 
 mod history;
+mod listing;
 mod record;
 mod tee;
 mod volumes;
@@ -21,8 +22,9 @@ use crate::object::{Object, Weigh};
 use crate::store::Store;
 use record::{Fork, Record};
 
+pub use listing::Listing;
 pub(crate) use tee::Tee;
-pub use volumes::{Choice, Volumes};
+pub use volumes::{Choice, Volumes, VolumesUsage};
 
 /// A larger body goes to disk piece by piece.
 pub(crate) const SMALL_BYTES_MAX: usize = 256 << 10;

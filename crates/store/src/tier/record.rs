@@ -13,7 +13,7 @@ use crate::moment::Moment;
 const RESPONSE: u8 = 1;
 const FORK: u8 = 2;
 /// Between a key, which has none, and what follows.
-const END: u8 = 0;
+pub(super) const END: u8 = 0;
 
 /// See the module.
 #[derive(Debug, PartialEq, Eq)]
@@ -64,6 +64,11 @@ impl<S: AsRef<[u8]>> Fork<S> {
 
     pub(super) fn written(&self) -> Vec<u8> {
         [&[FORK][..], &self.number.to_bytes(), self.selector.as_ref()].concat()
+    }
+
+    /// What stands between key and values in the places of its variants.
+    pub(super) fn number_bytes(&self) -> [u8; 8] {
+        self.number.to_bytes()
     }
 
     /// Where the variant lies that was selected by these values.

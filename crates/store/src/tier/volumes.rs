@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::history::History;
 use super::record::{Fork, Record, grave};
-use crate::disk::{Extents, Found, Stamps, Stored, StoredBody, Volume, Writing};
+use crate::disk::{Extents, Found, Stamps, Stored, StoredBody, Volume, VolumeUsage, Writing};
 use crate::invalidate::Tag;
 use crate::moment::Moment;
 use crate::object::{Object, Weigh};
@@ -32,6 +32,15 @@ pub struct Volumes {
     history: History,
 }
 
+/// What the volumes hold and have done.
+#[derive(Clone, Debug, Default)]
+pub struct VolumesUsage {
+    /// All together; the state is that of the one that is farthest from serving.
+    pub total: VolumeUsage,
+    /// Each with its path, in the order of the configuration.
+    pub each: Vec<(PathBuf, VolumeUsage)>,
+}
+
 impl Volumes {
     /// In the order of the configuration. `before`: those that they take the place of.
     #[must_use]
@@ -50,6 +59,20 @@ impl Volumes {
     #[must_use]
     pub fn all(&self) -> &[Arc<Volume>] {
         &self.all
+    }
+
+    /// What they hold and have done.
+    #[must_use]
+    pub fn usage(&self) -> VolumesUsage {
+        let each = self.all.iter();
+        let each: Vec<_> = each
+            .map(|volume| (volume.path().to_owned(), volume.usage()))
+            .collect();
+        let total = each.iter().map(|(_, usage)| *usage);
+        VolumesUsage {
+            total: total.reduce(VolumeUsage::plus).unwrap_or_default(),
+            each,
+        }
     }
 
     /// Would one of them take a body of that length; `None`: not known yet?

@@ -16,7 +16,7 @@ mod superblock;
 pub(crate) use chunk::{ChunkHead, Entry, entries, write_table};
 pub(crate) use extents::{Extent, ExtentList, RUN};
 pub use record::Stamps;
-pub(crate) use record::{Draft, Kind, Parsed, Record, parse};
+pub(crate) use record::{Draft, Kind, Parsed, Record, parse, parse_beginning};
 pub(crate) use superblock::{EPOCH_SHIFT, Filled, Mark, Superblock};
 
 /// Bytes of a record's head, and of a chunk's.

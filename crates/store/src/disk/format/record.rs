@@ -194,46 +194,72 @@ pub(crate) enum Parsed<'a> {
     Wrong,
 }
 
+/// The head of a record with key and meta, checked; the body isn't.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beginning<'a> {
+    /// What lies after the meta is its body, as far as it is here.
+    pub(crate) record: Record<'a>,
+    pub(crate) body_bytes: u32,
+    body_crc: u32,
+}
+
 /// The record that `bytes` begin with.
 pub(crate) fn parse(bytes: &[u8]) -> Parsed<'_> {
-    let Ok((mut raw, rest)) = Raw::read_from_prefix(bytes) else {
+    let beginning = match parse_beginning(bytes) {
+        Ok(beginning) => beginning,
+        Err(parsed) => return parsed,
+    };
+    let record = beginning.record;
+    let Some(body) = record.body.get(..beginning.body_bytes as usize) else {
         return Parsed::Short;
+    };
+    if crc32fast::hash(body) != beginning.body_crc {
+        return Parsed::Wrong;
+    }
+    Parsed::Record(Record { body, ..record })
+}
+
+/// The same, of which the body may be missing.
+pub(crate) fn parse_beginning(bytes: &[u8]) -> Result<Beginning<'_>, Parsed<'_>> {
+    let Ok((mut raw, rest)) = Raw::read_from_prefix(bytes) else {
+        return Err(Parsed::Short);
     };
     if raw.magic.get() != MAGIC {
-        return Parsed::Nothing;
+        return Err(Parsed::Nothing);
     }
     let Some((key, rest)) = rest.split_at_checked(raw.key_bytes.get() as usize) else {
-        return Parsed::Short;
+        return Err(Parsed::Short);
     };
-    let Some((meta, rest)) = rest.split_at_checked(raw.meta_bytes.get() as usize) else {
-        return Parsed::Short;
-    };
-    let Some((body, _)) = rest.split_at_checked(raw.body_bytes.get() as usize) else {
-        return Parsed::Short;
+    let Some((meta, body)) = rest.split_at_checked(raw.meta_bytes.get() as usize) else {
+        return Err(Parsed::Short);
     };
     let crc = std::mem::take(&mut raw.crc);
     let mut hasher = Hasher::new();
     hasher.update(key);
     hasher.update(meta);
     hasher.update(raw.as_bytes());
-    let whole = hasher.finalize() == crc.get() && crc32fast::hash(body) == raw.body_crc.get();
+    let whole = hasher.finalize() == crc.get();
     let (true, Some(kind)) = (whole, Kind::of(raw.kind)) else {
-        return Parsed::Wrong;
+        return Err(Parsed::Wrong);
     };
-    Parsed::Record(Record {
-        kind,
-        hash: raw.hash.get(),
-        lsn: raw.lsn.get(),
-        stamps: Stamps {
-            date: raw.date.get(),
-            expires: raw.expires.get(),
-            last_modified: raw.last_modified.get(),
-            refcount: raw.refcount.get(),
-            judged: raw.judged.get(),
+    Ok(Beginning {
+        record: Record {
+            kind,
+            hash: raw.hash.get(),
+            lsn: raw.lsn.get(),
+            stamps: Stamps {
+                date: raw.date.get(),
+                expires: raw.expires.get(),
+                last_modified: raw.last_modified.get(),
+                refcount: raw.refcount.get(),
+                judged: raw.judged.get(),
+            },
+            key,
+            meta,
+            body,
         },
-        key,
-        meta,
-        body,
+        body_bytes: raw.body_bytes.get(),
+        body_crc: raw.body_crc.get(),
     })
 }
 

@@ -91,11 +91,6 @@ impl Extents {
         }
     }
 
-    /// Whether all of it is what was written. Reads it.
-    pub(crate) fn is_sound(&self) -> bool {
-        (0..self.list.extents().len()).all(|ordinal| self.read(ordinal).is_ok())
-    }
-
     pub(crate) fn list(&self) -> &ExtentList {
         &self.list
     }

@@ -89,13 +89,6 @@ impl Log {
         self.used.iter().map(|(born, number)| (*born, *number))
     }
 
-    /// All segments in use, those of streams last, with the numbers they were begun under.
-    pub(crate) fn in_use(&self) -> Vec<(u64, u32)> {
-        let open = [&self.new, &self.again, &self.large].map(|stream| stream.segment);
-        let open = open.iter().flatten().map(|open| (open.born, open.number));
-        self.used().chain(open).collect()
-    }
-
     /// Whether something in use was begun before this number, other than the segment begun under `but`.
     pub(crate) fn has_older(&self, lsn: u64, but: u64) -> bool {
         let open = [&self.new, &self.again, &self.large].map(|stream| stream.segment);

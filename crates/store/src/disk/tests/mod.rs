@@ -3,11 +3,11 @@
 mod failure;
 pub(crate) mod faults;
 mod large;
-mod list;
 mod model;
 mod recovery;
 mod reinsert;
 mod small;
+mod survey;
 mod threads;
 
 use std::path::Path;

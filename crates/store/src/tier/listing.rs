@@ -1,0 +1,73 @@
+//! What a record of a volume is to whoever looks for responses: keys of variants lie behind forks, and some records are not
+//! responses at all.
+
+use super::record::{END, Record};
+use crate::disk::{Listed, ListedContent, Survey};
+
+/// See the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listing<'l> {
+    /// A response.
+    Response {
+        /// The key that requests ask for.
+        url: &'l [u8],
+        /// The values that it was selected by; empty: it has no variants.
+        variant: &'l [u8],
+        /// What its owner has written.
+        meta: &'l [u8],
+    },
+    /// The way to the variants of a key forks here.
+    Fork {
+        /// The key that requests ask for.
+        url: &'l [u8],
+    },
+    /// A variant that nothing leads to any more.
+    Lost {
+        /// The key that requests asked for.
+        url: &'l [u8],
+    },
+    /// It keeps away what was removed by a tag.
+    Grave,
+    /// Nothing that we wrote.
+    Strange,
+}
+
+impl<'l> Listing<'l> {
+    /// Of what was found; `None` unless that is sound.
+    #[must_use]
+    pub fn of(listed: &'l Listed, survey: &Survey) -> Option<Self> {
+        let ListedContent::Sound { key, meta, .. } = &listed.content else {
+            return None;
+        };
+        let end = key.iter().position(|byte| *byte == END);
+        let (url, behind) = key.split_at(end.unwrap_or(key.len()));
+        Some(match (Record::read(meta), behind.split_first()) {
+            _ if end == Some(0) => Self::Grave,
+            (Some(Record::Fork(_)), None) => Self::Fork { url },
+            (Some(Record::Response(meta)), None) => Self::Response {
+                url,
+                variant: &[],
+                meta,
+            },
+            (Some(Record::Response(meta)), Some((_, behind))) => match behind.split_first_chunk() {
+                Some((number, variant)) if leads(survey, url, *number) => {
+                    Self::Response { url, variant, meta }
+                }
+                Some(_) | None => Self::Lost { url },
+            },
+            (Some(Record::Fork(_)), Some(_)) | (None, _) => Self::Strange,
+        })
+    }
+}
+
+/// Does the fork of a key have that number?
+fn leads(survey: &Survey, url: &[u8], number: [u8; 8]) -> bool {
+    let found = survey.find(url);
+    found.is_some_and(|listed| match &listed.content {
+        ListedContent::Sound { meta, .. } => match Record::read(meta) {
+            Some(Record::Fork(fork)) => fork.number_bytes() == number,
+            Some(Record::Response(_)) | None => false,
+        },
+        ListedContent::Outlived | ListedContent::Damaged => false,
+    })
+}
