@@ -44,7 +44,7 @@ pub(crate) struct Options {
 /// The origin's process, and its port.
 pub(crate) struct Origin {
     pub(crate) port: u16,
-    tree: Tree,
+    pub(crate) tree: Tree,
 }
 
 impl Origin {

@@ -20,6 +20,7 @@ mod process;
 mod report;
 mod scaling;
 mod server;
+mod store;
 mod workload;
 
 use std::process::ExitCode;
@@ -42,6 +43,8 @@ enum Command {
     Access(hits::Options),
     /// What floods of variants, of URLs and of forwarders cost
     Floods(floods::Options),
+    /// The disk store: fill, hits from disk, restarts
+    Store(store::Options),
     /// The least that a server can do: one read, one write. Started by the harness
     #[command(hide = true)]
     Floor(floor::Options),
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Hits(options) => hits::run(&workload::HITS, &options),
         Command::Access(options) => hits::run(&workload::ACCESS, &options),
         Command::Floods(options) => floods::run(&options),
+        Command::Store(options) => store::run(&options),
         Command::Floor(options) => floor::run(&options),
         Command::Origin(options) => origin::run(options.port),
         Command::Helper => helper::run(),

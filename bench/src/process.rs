@@ -1,7 +1,9 @@
 //! A server's processes: started on chosen cores, their time added up, ended by their ids.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Sub;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -26,6 +28,13 @@ pub(crate) struct Usage {
     pub(crate) system: u64,
     /// Memory of all processes, shared pages counted once per process.
     pub(crate) rss_kib: u64,
+}
+
+/// Bytes that went between memory and disk.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DiskBytes {
+    pub(crate) read: u64,
+    pub(crate) written: u64,
 }
 
 impl Sub for Usage {
@@ -72,6 +81,11 @@ pub(crate) fn ended_children_time() -> u64 {
     Stat::read(std::process::id()).map_or(0, |stat| (stat.number(16) + stat.number(17)) * 10_000)
 }
 
+/// Processor time, in microseconds, of this process.
+pub(crate) fn own_time() -> u64 {
+    Stat::read(std::process::id()).map_or(0, |stat| (stat.number(14) + stat.number(15)) * 10_000)
+}
+
 impl Tree {
     /// Starts `command` on these cores (as `taskset -c` names them), its output going to `log`.
     pub(crate) fn start(cores: &str, command: &[String], log: fs::File) -> Result<Self> {
@@ -92,6 +106,53 @@ impl Tree {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
+    /// Ends all of it at once, as a crash would.
+    pub(crate) fn kill(&mut self) {
+        for pid in tree(self.child.id()) {
+            signal(pid, Signal::KILL);
+        }
+        drop(self.child.wait());
+    }
+
+    /// Asks it to end, and waits for so long.
+    pub(crate) fn stop(&mut self, most: Duration) {
+        let pids = tree(self.child.id());
+        signal(self.child.id(), Signal::TERM);
+        let gone = until_within(most, || self.has_ended().then_some(()));
+        if gone.is_none() {
+            pids.into_iter().for_each(|pid| signal(pid, Signal::KILL));
+            drop(self.child.wait());
+        }
+    }
+
+    /// Bytes that it made the disk read and write so far.
+    pub(crate) fn disk_bytes(&self) -> DiskBytes {
+        let told: String = tree(self.child.id())
+            .into_iter()
+            .filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/io")).ok())
+            .collect();
+        let sum = |name: &str| {
+            let lines = told.lines().filter_map(|line| line.strip_prefix(name));
+            lines.filter_map(|number| number.parse::<u64>().ok()).sum()
+        };
+        DiskBytes {
+            read: sum("read_bytes: "),
+            written: sum("write_bytes: "),
+        }
+    }
+
+    /// Files in this directory that it has mapped.
+    pub(crate) fn mapped_in(&self, dir: &str) -> BTreeSet<PathBuf> {
+        let told: String = tree(self.child.id())
+            .into_iter()
+            .filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/maps")).ok())
+            .collect();
+        let places = told
+            .lines()
+            .filter_map(|line| line.get(line.find(dir)?..));
+        places.map(PathBuf::from).collect()
+    }
+
     /// What the tree has used so far, helpers left out.
     pub(crate) fn usage(&self) -> Usage {
         let mut sum = Usage::default();
@@ -110,12 +171,8 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        let pids = tree(self.child.id());
-        signal(self.child.id(), Signal::TERM);
-        let gone = until_within(Duration::from_secs(5), || self.has_ended().then_some(()));
-        if gone.is_none() {
-            pids.into_iter().for_each(|pid| signal(pid, Signal::KILL));
-            drop(self.child.wait());
+        if !self.has_ended() {
+            self.stop(Duration::from_secs(5));
         }
     }
 }

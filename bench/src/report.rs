@@ -92,7 +92,7 @@ pub(crate) fn median_sample(rounds: &[Sample]) -> Sample {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     let upper = values.get(middle).copied().unwrap_or(0.0);
@@ -182,7 +182,7 @@ impl Table {
 }
 
 /// Three digits that matter.
-fn micros(value: f64) -> String {
+pub(crate) fn micros(value: f64) -> String {
     match value {
         value if value < 10.0 => format!("{value:.2}"),
         value if value < 100.0 => format!("{value:.1}"),
@@ -283,7 +283,7 @@ impl Report {
 }
 
 /// Appends to a string, which cannot fail.
-fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
+pub(crate) fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
 }
 

@@ -103,12 +103,7 @@ impl Server {
             Self::Varnish => ("varnishd", "varnish"),
             Self::Squid => ("squid", "squid"),
         };
-        let path = env::var_os("PATH").unwrap_or_default();
-        let folders = env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
-        let found = folders
-            .map(|folder| folder.join(name))
-            .find(|path| path.is_file());
-        found.with_context(|| format!("not installed; Debian package {package}"))
+        installed(name, package)
     }
 
     /// What it calls its version.
@@ -118,17 +113,7 @@ impl Server {
             Self::Varnish => "-V",
             Self::Squall | Self::Nginx | Self::Haproxy | Self::Squid => "-v",
         };
-        let said = self
-            .program()
-            .and_then(|program| Ok(Command::new(program).arg(flag).output()?));
-        let said = said
-            .map(|output| [output.stdout, output.stderr].concat())
-            .unwrap_or_default();
-        String::from_utf8_lossy(&said)
-            .lines()
-            .next()
-            .unwrap_or("unknown")
-            .to_owned()
+        said(self.program(), flag)
     }
 
     /// Can it take part in this workload at all?
@@ -261,6 +246,29 @@ impl Server {
             .chain(args)
             .collect()
     }
+}
+
+/// Where a program is, or which Debian package brings it.
+pub(crate) fn installed(name: &str, package: &str) -> Result<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
+    let found = folders
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file());
+    found.with_context(|| format!("not installed; Debian package {package}"))
+}
+
+/// The first line of what a program says when asked by this flag.
+pub(crate) fn said(program: Result<PathBuf>, flag: &str) -> String {
+    let said = program.and_then(|program| Ok(Command::new(program).arg(flag).output()?));
+    let said = said
+        .map(|output| [output.stdout, output.stderr].concat())
+        .unwrap_or_default();
+    String::from_utf8_lossy(&said)
+        .lines()
+        .next()
+        .unwrap_or("unknown")
+        .to_owned()
 }
 
 /// Fills a template: keeps the marked lines that apply, and replaces the names.

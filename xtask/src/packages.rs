@@ -47,6 +47,7 @@ pub(crate) const BENCH: &[Need] = &[
     need("haproxy", "haproxy"),
     need("varnishd", "varnish"),
     need("squid", "squid"),
+    need("traffic_server", "trafficserver"),
 ];
 
 /// Who stands beside us in the public suite for HTTP caches.
