@@ -13,8 +13,8 @@ use crate::support::{client, forward};
 /// Who reads at the same time, and how much memory each may take.
 const READERS: u64 = 6;
 const KIB_PER_READER: u64 = 2 << 10;
-/// Chunks that may wait for the disk, all together.
-const KIB_QUEUED: u64 = 33 << 10;
+/// Chunks that may wait for the disk, all together, and what the allocator keeps of those that did.
+const KIB_QUEUED: u64 = 66 << 10;
 /// What the program may take besides, for its pools and those of the threads that read.
 const KIB_BESIDES: u64 = 16 << 10;
 
