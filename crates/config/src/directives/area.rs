@@ -11,8 +11,6 @@ pub enum Area {
     Authentication,
     /// What is stored and reused.
     Caching,
-    /// Storage that outlives the program.
-    DiskCache,
     /// What the administrator reads.
     Administration,
     /// ICP, HTCP, Cache Digests and round-trip times.
@@ -43,11 +41,10 @@ pub enum Area {
 
 impl Area {
     /// Every area, in the order of the documentation.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 16] = [
         Self::AccessControl,
         Self::Authentication,
         Self::Caching,
-        Self::DiskCache,
         Self::Administration,
         Self::Peers,
         Self::Icap,
@@ -81,7 +78,6 @@ impl Area {
             Self::AccessControl => ("access control", "Rules work without these facts and limits; one that needs a missing fact opens nothing."),
             Self::Authentication => ("authentication", "Nobody can log in: rules that ask for a user refuse everyone."),
             Self::Caching => ("caching", "Responses are stored and reused by the usual rules, without this exception."),
-            Self::DiskCache => ("the disk cache", "Responses are kept in memory alone, within cache_mem, and a restart forgets them."),
             Self::Administration => ("cache manager and logs", "The proxy serves the same; the administrator sees less of it."),
             Self::Peers => ("peers", "Nobody is asked by ICP, HTCP or Cache Digest and nobody who asks is answered; parents are used as the other rules say."),
             Self::Icap => ("ICAP", "No content is sent to an adaptation service: it passes unscanned and unchanged."),
