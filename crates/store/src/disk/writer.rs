@@ -8,16 +8,29 @@ use std::time::{Duration, Instant};
 use super::engine::Engine;
 use super::geometry::LOG_AT;
 use super::index::{Place, SizeCode};
-use super::log::{Run, Sealed};
+use super::log::{Log, Run, Sealed};
 use crate::usage::count;
 
 /// A chunk that has been open for two ticks is written as it is.
 const TICK: Duration = Duration::from_millis(500);
 
+/// How often a disk that was full is tried again: each time a chunk is lost, should it still be.
+const RETRY_TICKS: u64 = if cfg!(test) { 2 } else { 20 };
+
+/// When the writer looked after things last.
+#[derive(Debug)]
+struct Clock {
+    ticked: Instant,
+    ticks: u64,
+}
+
 /// The life of the writing thread.
 pub(crate) fn run(engine: &Engine) {
-    let mut ticked = Instant::now();
-    while let Some(chunk) = next(engine, &mut ticked) {
+    let mut clock = Clock {
+        ticked: Instant::now(),
+        ticks: 0,
+    };
+    while let Some(chunk) = next(engine, &mut clock) {
         write(engine, &chunk);
         engine.log().written();
         engine.progress.notify_all();
@@ -26,27 +39,35 @@ pub(crate) fn run(engine: &Engine) {
 }
 
 /// Waits for a chunk; `None` at the end.
-fn next(engine: &Engine, ticked: &mut Instant) -> Option<std::sync::Arc<Sealed>> {
+fn next(engine: &Engine, clock: &mut Clock) -> Option<std::sync::Arc<Sealed>> {
     let mut log = engine.log();
     loop {
         if log.run == Run::Stop {
             return None;
         }
+        let due = TICK.saturating_sub(clock.ticked.elapsed());
+        if due.is_zero() {
+            tick(engine, &mut log, clock);
+            continue;
+        }
         if let Some(chunk) = log.next_sealed() {
             return Some(chunk);
         }
-        let due = TICK.saturating_sub(ticked.elapsed());
-        if due.is_zero() {
-            *ticked = Instant::now();
-            let _paid = engine.pay(&mut log);
-            log.tick();
-            if !engine.device.is_linked() {
-                engine.take_down();
-            }
-            continue;
-        }
         let waited = engine.work.wait_timeout(log, due);
         log = waited.unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+fn tick(engine: &Engine, log: &mut Log, clock: &mut Clock) {
+    clock.ticked = Instant::now();
+    clock.ticks += 1;
+    if clock.ticks.is_multiple_of(RETRY_TICKS) {
+        log.unretire();
+    }
+    let _paid = engine.pay(log);
+    log.tick();
+    if !engine.device.is_linked() {
+        engine.take_down();
     }
 }
 

@@ -7,6 +7,7 @@
 //! | open | its stream | the stream, when no record fits any more |
 //! | used | `used`, the oldest first | the reclaimer |
 //! | taken | `taken`: no reader finds it, but the superblock still lets recovery find it | the reclaimer, after a sync |
+//! | missing | `missing`: the disk was full | the writer tries it again after a while |
 //! | retired | nowhere: the disk would not take it | nobody |
 
 mod chunk;
@@ -106,6 +107,8 @@ pub(crate) struct Log {
     free: VecDeque<u32>,
     used: BTreeMap<u64, u32>,
     taken: Vec<(u64, u32)>,
+    /// Segments that the disk has no room for now.
+    missing: Vec<u32>,
     retired: u32,
     /// What was begun before this number is void.
     void_below: u64,
@@ -135,6 +138,7 @@ impl Log {
             free: VecDeque::new(),
             used: BTreeMap::new(),
             taken: Vec::new(),
+            missing: Vec::new(),
             retired: 0,
             void_below: 0,
             waiting: Vec::new(),

@@ -65,7 +65,7 @@ impl Log {
     }
 
     pub(crate) fn retired_count(&self) -> u32 {
-        self.retired
+        self.retired + narrow(self.missing.len())
     }
 
     /// The segments that hold something, the oldest first, with the numbers they were begun under.
@@ -104,7 +104,10 @@ impl Log {
 
     /// Whether all that will ever be in a segment that is in use is in the file.
     pub(crate) fn is_settled(&self, number: u32) -> bool {
+        let open = [&self.new, &self.again, &self.large];
+        let mut open = open.iter().filter_map(|stream| stream.chunk.as_ref());
         self.sealed.iter().all(|chunk| chunk.segment != number)
+            && open.all(|chunk| chunk.segment() != number)
     }
 
     /// Takes a segment from those in use; it is free after [`Log::release`].
@@ -123,20 +126,46 @@ impl Log {
         self.wake();
     }
 
-    /// Uses a segment no more that the disk would not take, nor free ones from `beyond` on. What lies in it already stays
-    /// readable.
+    /// Adds nothing more to the segment of the chunk that is being written, as the disk would not take it. Where the disk is
+    /// full, free segments from `beyond` on are not there either. What lies in the segment already stays readable.
     pub(crate) fn retire(&mut self, number: u32, beyond: Option<u32>) {
+        let lies_alone = self
+            .sealed
+            .iter()
+            .filter(|chunk| chunk.segment == number)
+            .count()
+            == 1
+            && self.sealed.front().is_some_and(|chunk| chunk.at == 0);
         for stream in [Stream::New, Stream::Again, Stream::Large] {
             let open = self.stream(stream);
-            if open.segment.is_some_and(|segment| segment.number == number) {
-                open.segment = None;
+            let Some(segment) = open.segment.take_if(|segment| segment.number == number) else {
+                continue;
+            };
+            let is_open = open
+                .chunk
+                .as_ref()
+                .is_some_and(|chunk| chunk.segment() == number);
+            if !lies_alone || is_open {
+                self.used.insert(segment.born, number);
+            } else if beyond.is_some() {
+                self.missing.push(number);
+            } else {
                 self.retired += 1;
             }
         }
-        let before = self.free.len();
-        let beyond = beyond.unwrap_or(u32::MAX);
-        self.free.retain(|free| *free < beyond);
-        self.retired += narrow(before - self.free.len());
+        if let Some(beyond) = beyond {
+            let missing = self.free.iter().filter(|free| **free >= beyond);
+            self.missing.extend(missing);
+            self.free.retain(|free| *free < beyond);
+        }
+    }
+
+    /// Tries again to use what the disk had no room for.
+    pub(crate) fn unretire(&mut self) {
+        if !self.missing.is_empty() {
+            self.free.extend(self.missing.drain(..));
+            self.wake();
+        }
     }
 
     /// Forgets all segments but those that are being read; they are free after [`Log::release`]. What was begun before the
