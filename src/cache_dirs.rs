@@ -19,7 +19,7 @@ use store::{Choice, Policy, Volume, VolumeOptions, VolumeState, Volumes};
 use tokio::time::Instant;
 
 /// Between two tries to open one that failed.
-const RETRY: Duration = Duration::from_secs(30);
+const RETRY: Duration = Duration::from_secs(10);
 /// Where indexes outlive the process.
 const SHARED_MEMORY: &str = "/dev/shm";
 /// Threads of each that wait for its disk.
@@ -118,6 +118,7 @@ impl Dir {
         let path = self.line.path.display();
         let (state, objects) = match &self.state {
             State::Opened(volume) | State::Open(volume) => {
+                volume.tend();
                 let usage = volume.usage();
                 (usage.state, usage.objects)
             }
@@ -192,15 +193,28 @@ fn open_again(options: &VolumeOptions) -> State {
     )
 }
 
-/// A directory that is empty of ours gets a volume; one that isn't there may be a disk that isn't mounted, and is left.
+/// A directory that is empty of ours, or where ours makes no sense, gets a volume; one that isn't there may be a disk that
+/// isn't mounted, and is left.
 fn open_or_create(options: &VolumeOptions) -> io::Result<Arc<Volume>> {
     match Volume::open(options.clone()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound && options.path.is_dir() => {
+        Err(error) if options.path.is_dir() && is_without(&error) => {
             Volume::create(options)?;
+            if error.kind() == io::ErrorKind::InvalidData {
+                let path = options.path.display();
+                tracing::warn!("cache_dir {path}: {error}; beginning with an empty one");
+            }
             Volume::open(options.clone())
         }
         opened => opened,
     }
+}
+
+/// Whether there is no volume, by what came of opening it.
+fn is_without(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::InvalidData
+    )
 }
 
 fn options(dir: &CacheDir, config: &Config) -> VolumeOptions {
@@ -256,7 +270,7 @@ pub(crate) fn make(config: &Config, mut say: impl FnMut(&str)) -> anyhow::Result
         }
         match Volume::open(options.clone()) {
             Ok(volume) => volume.close()?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Volume::create(&options)?,
+            Err(error) if !is_file && is_without(&error) => Volume::create(&options)?,
             Err(error) => return Err(error).with_context(|| format!("cache_dir {path}")),
         }
         if !is_file && matches!(dir.kind, DirKind::Ufs | DirKind::Aufs | DirKind::Diskd) {

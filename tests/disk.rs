@@ -15,16 +15,16 @@ use crate::support::{client, forward, results};
 const COMMITTED: Duration = Duration::from_millis(1500);
 
 /// The line that says that a directory is as it was.
-const FOUND: &str = "all is found that it holds";
+pub(crate) const FOUND: &str = "all is found that it holds";
 
 /// A directory that whoever the program becomes may write to.
-fn cache() -> TempDir {
+pub(crate) fn cache() -> TempDir {
     let dir = TempDir::new().unwrap();
     open_to_all(dir.path());
     dir
 }
 
-fn open_to_all(path: &Path) {
+pub(crate) fn open_to_all(path: &Path) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
 }
 
@@ -37,7 +37,7 @@ fn with_disk(dir: &TempDir, conf: &str) -> Program {
 }
 
 /// Waits until the cache log has a text so often.
-fn logged(program: &Program, text: &str, times: usize) {
+pub(crate) fn logged(program: &Program, text: &str, times: usize) {
     until(text, || {
         let log = program.read("cache.log");
         (log.matches(text).count() == times).then_some(())

@@ -14,6 +14,7 @@
 
 mod parts;
 mod support;
+mod versions;
 
 mod accel;
 mod access;
@@ -29,6 +30,12 @@ mod cuts;
 mod delay_pools;
 mod descriptors;
 mod disk;
+mod disk_failing;
+mod disk_full;
+mod disk_injuries;
+mod disk_kills;
+mod disk_large;
+mod disk_places;
 mod error_pages;
 mod external_acl;
 mod forward;

@@ -172,10 +172,10 @@ impl Engine {
         }
     }
 
-    /// Has `waker` woken when there may be room; `false` if there never will be.
+    /// Has `waker` woken when there may be room; `false` if there won't be soon.
     pub(crate) fn wait_for_room(&self, waker: &Waker) -> bool {
         let mut log = self.log();
-        let ever = log.run != Run::Stop && !self.is_down();
+        let ever = log.run != Run::Stop && !self.is_down() && !log.is_starved();
         if ever && log.has_room() {
             // It came since the caller was refused, and may be the last that comes.
             waker.wake_by_ref();
@@ -183,6 +183,14 @@ impl Engine {
             log.wait(waker);
         }
         ever
+    }
+
+    /// Has those who wait in vain for room see that.
+    pub(crate) fn wake_starved(&self) {
+        let mut log = self.log();
+        if log.is_starved() {
+            log.wake();
+        }
     }
 
     /// Writes the tombstones for which there was no room; `false` if there still is none.

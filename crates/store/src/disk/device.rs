@@ -8,6 +8,7 @@ use std::path::Path;
 use rustix::fs::{Advice, FlockOperation, fadvise, flock};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
+use super::geometry::Geometry;
 #[cfg(test)]
 use super::tests::faults::Faults;
 
@@ -138,6 +139,13 @@ impl Device {
     pub(crate) fn capacity(&self) -> io::Result<Option<u64>> {
         let is_device = self.file.metadata()?.file_type().is_block_device();
         is_device.then(|| self.bytes()).transpose()
+    }
+
+    /// Whether its file system has room for some segments, as far as that can be told.
+    pub(crate) fn has_room_for(&self, geometry: &Geometry) -> bool {
+        let least = 2 * u64::from(geometry.segment());
+        rustix::fs::fstatvfs(&self.file)
+            .is_ok_and(|room| room.f_bavail.saturating_mul(room.f_frsize) >= least)
     }
 
     /// Whether the file still has a name. Whoever deletes a cache directory wants its volume gone.

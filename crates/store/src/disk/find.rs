@@ -203,10 +203,17 @@ impl Engine {
         }
         let at = self.geometry.offset(segment, within);
         let read = match patience {
-            Patience::None => self.device.read_cached(at, bytes as usize),
-            Patience::Some => self.device.read(at, bytes as usize).map(Cached::Bytes),
+            // What the kernel has in memory says nothing of the disk.
+            Patience::None => {
+                let cached = self.device.read_cached(at, bytes as usize);
+                Some(cached.unwrap_or(Cached::Waits))
+            }
+            Patience::Some => {
+                let read = self.device.read(at, bytes as usize);
+                self.note_read(read.map(Cached::Bytes))
+            }
         };
-        match self.note_read(read) {
+        match read {
             None => Fetched::Failed,
             Some(Cached::Waits) => Fetched::Waits,
             Some(Cached::Bytes(bytes)) => {

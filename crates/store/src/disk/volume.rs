@@ -137,15 +137,22 @@ impl Volume {
         self.engine.begin(key, length)
     }
 
-    /// Whether a body of so many bytes is one that the volume is for. Whoever stores asks before.
+    /// Whether a body of so many bytes is one that the volume is for, and its disk works. Whoever stores asks before.
     #[must_use]
     pub fn takes(&self, bytes: Option<u64>) -> bool {
         let options = &self.engine.options;
         let (least, most) = (options.object_bytes_min, options.object_bytes_max);
-        match bytes {
+        let fits = match bytes {
             Some(bytes) => (least..=most).contains(&bytes),
             None => least <= most,
-        }
+        };
+        fits && !self.engine.is_down()
+    }
+
+    /// Whether it knows already where it may write.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.engine.log().phase != Phase::Opening
     }
 
     /// Whether something may be stored under `key`. It looks into the index only, and says yes while that isn't whole.
@@ -247,7 +254,11 @@ impl Volume {
     /// # Errors
     /// If the disk fails, or takes too long.
     pub fn close(&self) -> io::Result<()> {
-        let flushed = self.flush();
+        // What has failed already isn't waited for.
+        let flushed = match self.engine.is_down() {
+            true => Err(io::Error::other("its disk failed")),
+            false => self.flush(),
+        };
         self.end(Run::Closing);
         let taken = flushed.and_then(|()| checkpoint::take_last(&self.engine));
         self.stop();
@@ -276,6 +287,11 @@ impl Volume {
             // A thread that panicked is a bug that its message has told of.
             drop(thread.join());
         }
+    }
+
+    /// To be called every second: whoever waits for a disk that takes nothing any more goes on without it.
+    pub fn tend(&self) {
+        self.engine.wake_starved();
     }
 
     /// Where the memory of the index comes from: for the log, if it isn't as it should be.

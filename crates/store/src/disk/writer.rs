@@ -8,29 +8,16 @@ use std::time::{Duration, Instant};
 use super::engine::Engine;
 use super::geometry::LOG_AT;
 use super::index::{Place, SizeCode};
-use super::log::{Log, Run, Sealed};
+use super::log::{Run, Sealed};
 use crate::usage::count;
 
 /// A chunk that has been open for two ticks is written as it is.
 const TICK: Duration = Duration::from_millis(500);
 
-/// How often a disk that was full is tried again: each time a chunk is lost, should it still be.
-const RETRY_TICKS: u64 = if cfg!(test) { 2 } else { 20 };
-
-/// When the writer looked after things last.
-#[derive(Debug)]
-struct Clock {
-    ticked: Instant,
-    ticks: u64,
-}
-
 /// The life of the writing thread.
 pub(crate) fn run(engine: &Engine) {
-    let mut clock = Clock {
-        ticked: Instant::now(),
-        ticks: 0,
-    };
-    while let Some(chunk) = next(engine, &mut clock) {
+    let mut ticked = Instant::now();
+    while let Some(chunk) = next(engine, &mut ticked) {
         write(engine, &chunk);
         engine.log().written();
         engine.progress.notify_all();
@@ -39,15 +26,25 @@ pub(crate) fn run(engine: &Engine) {
 }
 
 /// Waits for a chunk; `None` at the end.
-fn next(engine: &Engine, clock: &mut Clock) -> Option<std::sync::Arc<Sealed>> {
+fn next(engine: &Engine, ticked: &mut Instant) -> Option<std::sync::Arc<Sealed>> {
     let mut log = engine.log();
     loop {
         if log.run == Run::Stop {
             return None;
         }
-        let due = TICK.saturating_sub(clock.ticked.elapsed());
+        // First, as there may be always something to write.
+        let due = TICK.saturating_sub(ticked.elapsed());
         if due.is_zero() {
-            tick(engine, &mut log, clock);
+            *ticked = Instant::now();
+            let _paid = engine.pay(&mut log);
+            log.tick();
+            if log.may_have_room() && engine.device.has_room_for(&engine.geometry) {
+                log.has_got_room();
+                engine.scarce.notify_one();
+            }
+            if !engine.device.is_linked() {
+                engine.take_down();
+            }
             continue;
         }
         if let Some(chunk) = log.next_sealed() {
@@ -55,19 +52,6 @@ fn next(engine: &Engine, clock: &mut Clock) -> Option<std::sync::Arc<Sealed>> {
         }
         let waited = engine.work.wait_timeout(log, due);
         log = waited.unwrap_or_else(PoisonError::into_inner).0;
-    }
-}
-
-fn tick(engine: &Engine, log: &mut Log, clock: &mut Clock) {
-    clock.ticked = Instant::now();
-    clock.ticks += 1;
-    if clock.ticks.is_multiple_of(RETRY_TICKS) {
-        log.unretire();
-    }
-    let _paid = engine.pay(log);
-    log.tick();
-    if !engine.device.is_linked() {
-        engine.take_down();
     }
 }
 
@@ -88,7 +72,7 @@ fn write(engine: &Engine, chunk: &Sealed) {
 }
 
 /// Loses a chunk that the disk would not take, and uses its segment no more. If the disk is full, the volume becomes as
-/// large as what it has got so far.
+/// large as what it has got so far, until there is room.
 fn give_up(engine: &Engine, chunk: &Sealed, full: bool) {
     for entry in &chunk.table {
         let place = Place {
@@ -101,12 +85,12 @@ fn give_up(engine: &Engine, chunk: &Sealed, full: bool) {
             count(&engine.counters.lost);
         }
     }
-    let had = engine
-        .device
-        .bytes()
-        .unwrap_or(u64::MAX)
-        .saturating_sub(LOG_AT);
+    if !full {
+        return engine.log().retire(chunk.segment);
+    }
+    let had = engine.device.bytes().unwrap_or(u64::MAX);
+    let had = had.saturating_sub(LOG_AT);
     let beyond = had.div_ceil(u64::from(engine.geometry.segment()));
-    let beyond = u32::try_from(beyond).ok().filter(|_| full);
-    engine.log().retire(chunk.segment, beyond);
+    let beyond = u32::try_from(beyond).unwrap_or(u32::MAX);
+    engine.log().lack(chunk.segment, beyond);
 }

@@ -191,7 +191,8 @@ impl Volumes {
     }
 
     fn choose(&self, bytes: Option<u64>) -> Option<&Arc<Volume>> {
-        let fitting = || self.all.iter().filter(|volume| volume.takes(bytes));
+        let fits = |volume: &&Arc<Volume>| volume.takes(bytes) && volume.is_open();
+        let fitting = || self.all.iter().filter(fits);
         match self.choice {
             Choice::LeastLoad => fitting().min_by_key(|volume| volume.load()),
             Choice::RoundRobin => {

@@ -116,7 +116,11 @@ impl Extents {
             Fetched::Bytes(bytes) => Poll::Ready(self.check(ordinal, extent, &bytes)),
             Fetched::Waits => Poll::Pending,
             Fetched::Gone => gone(),
-            Fetched::Failed => Poll::Ready(Err(io::ErrorKind::Other.into())),
+            Fetched::Failed => {
+                // Whoever asks next doesn't get as far as this again.
+                self.engine.index.remove(self.hash, self.head);
+                Poll::Ready(Err(io::ErrorKind::Other.into()))
+            }
         }
     }
 

@@ -201,7 +201,7 @@ impl Writing {
                 if self.engine.wait_for_room(cx.waker()) {
                     return Poll::Pending;
                 }
-                Poll::Ready(Err(self.refuse(Refused::OutOfService)))
+                Poll::Ready(Err(self.refuse(refused)))
             }
             Refused::Size | Refused::Gone | Refused::OutOfService => {
                 Poll::Ready(Err(self.refuse(refused)))

@@ -7,8 +7,8 @@
 //! | open | its stream | the stream, when no record fits any more |
 //! | used | `used`, the oldest first | the reclaimer |
 //! | taken | `taken`: no reader finds it, but the superblock still lets recovery find it | the reclaimer, after a sync |
-//! | missing | `missing`: the disk was full | the writer tries it again after a while |
 //! | retired | nowhere: the disk would not take it | nobody |
+//! | lacking | `lacking`: the disk was full | the writer, when there is room |
 
 mod chunk;
 mod space;
@@ -16,6 +16,7 @@ mod space;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
@@ -26,6 +27,7 @@ use super::segments::Segments;
 
 use chunk::OpenChunk;
 pub(crate) use chunk::Sealed;
+use space::Lacking;
 
 /// Which records lie together: those that will die together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +75,8 @@ pub(crate) enum Run {
     Stop,
 }
 
+/// Who waits for room holds a client back: not for longer than this, if nothing moves.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Removed keys that wait to be written down.
 const OWED_MAX: usize = 64 << 10;
 
@@ -107,12 +111,13 @@ pub(crate) struct Log {
     free: VecDeque<u32>,
     used: BTreeMap<u64, u32>,
     taken: Vec<(u64, u32)>,
-    /// Segments that the disk has no room for now.
-    missing: Vec<u32>,
     retired: u32,
+    lacking: Option<Lacking>,
     /// What was begun before this number is void.
     void_below: u64,
     waiting: Vec<Waker>,
+    /// Since when somebody waits, and nothing was written or became free.
+    starved: Option<Instant>,
     /// Whether tombstones must not wait for the next tick.
     hurry: bool,
     /// Removed keys, with the number of their removal, that there was no room to write down. Until there is, a crash
@@ -138,10 +143,11 @@ impl Log {
             free: VecDeque::new(),
             used: BTreeMap::new(),
             taken: Vec::new(),
-            missing: Vec::new(),
             retired: 0,
+            lacking: None,
             void_below: 0,
             waiting: Vec::new(),
+            starved: None,
             hurry: false,
             owed: Vec::new(),
             run: Run::On,
@@ -310,7 +316,7 @@ impl Log {
     pub(crate) fn written(&mut self) {
         self.sealed.pop_front();
         self.written_total += 1;
-        self.wake();
+        self.relieve();
     }
 
     /// Whether as many chunks as may be wait for the disk.
@@ -340,6 +346,7 @@ impl Log {
 
     /// Wakes `waker` when there may be room again.
     pub(crate) fn wait(&mut self, waker: &Waker) {
+        self.starved.get_or_insert_with(Instant::now);
         if !self.waiting.iter().any(|waiting| waiting.will_wake(waker)) {
             self.waiting.push(waker.clone());
         }
@@ -347,5 +354,17 @@ impl Log {
 
     pub(crate) fn wake(&mut self) {
         self.waiting.drain(..).for_each(Waker::wake);
+    }
+
+    /// There may be room again.
+    fn relieve(&mut self) {
+        self.starved = None;
+        self.wake();
+    }
+
+    /// Whether it is in vain to wait, as the disk hangs, or is full.
+    pub(crate) fn is_starved(&self) -> bool {
+        self.starved
+            .is_some_and(|since| since.elapsed() >= PATIENCE)
     }
 }

@@ -1,10 +1,24 @@
 //! Which segments are free, open, in use or taken.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
 
 use super::{Log, NoRoom, OpenSegment, Phase, Stream};
 use crate::disk::geometry::narrow;
 use crate::disk::segments::Segments;
+
+/// How long after a disk was full it is tried again.
+const FULL: Duration = Duration::from_secs(5);
+
+/// What a full disk had no room for.
+#[derive(Debug)]
+pub(super) struct Lacking {
+    since: Instant,
+    /// Segments that nothing was written to.
+    free: Vec<u32>,
+    /// Those that were begun, by the number they were begun under.
+    begun: Vec<(u64, u32)>,
+}
 
 impl Log {
     /// Says which segments hold something, by the numbers they were begun under, and which don't.
@@ -15,7 +29,7 @@ impl Log {
         self.used = used;
         self.free = free;
         self.phase = Phase::Recovering;
-        self.wake();
+        self.relieve();
     }
 
     /// Whether what was begun under this number is void.
@@ -65,7 +79,9 @@ impl Log {
     }
 
     pub(crate) fn retired_count(&self) -> u32 {
-        self.retired + narrow(self.missing.len())
+        let lacking = self.lacking.as_ref();
+        let lacking = lacking.map_or(0, |lacking| lacking.free.len() + lacking.begun.len());
+        self.retired + narrow(lacking)
     }
 
     /// The segments that hold something, the oldest first, with the numbers they were begun under.
@@ -104,8 +120,8 @@ impl Log {
 
     /// Whether all that will ever be in a segment that is in use is in the file.
     pub(crate) fn is_settled(&self, number: u32) -> bool {
-        let open = [&self.new, &self.again, &self.large];
-        let mut open = open.iter().filter_map(|stream| stream.chunk.as_ref());
+        let streams = [&self.new, &self.again, &self.large];
+        let mut open = streams.iter().filter_map(|stream| stream.chunk.as_ref());
         self.sealed.iter().all(|chunk| chunk.segment != number)
             && open.all(|chunk| chunk.segment() != number)
     }
@@ -121,51 +137,58 @@ impl Log {
 
     /// Makes what was taken free: nothing finds it any more, whatever happens.
     pub(crate) fn release(&mut self, segments: &[(u64, u32)]) {
-        self.taken.retain(|taken| !segments.contains(taken));
-        self.free.extend(segments.iter().map(|(_, number)| *number));
-        self.wake();
+        // Another may have made some of them free meanwhile.
+        let taken = &mut self.taken;
+        let released = taken.extract_if(.., |taken| segments.contains(taken));
+        self.free.extend(released.map(|(_, number)| number));
+        self.relieve();
     }
 
-    /// Adds nothing more to the segment of the chunk that is being written, as the disk would not take it. Where the disk is
-    /// full, free segments from `beyond` on are not there either. What lies in the segment already stays readable.
-    pub(crate) fn retire(&mut self, number: u32, beyond: Option<u32>) {
-        let lies_alone = self
-            .sealed
-            .iter()
-            .filter(|chunk| chunk.segment == number)
-            .count()
-            == 1
-            && self.sealed.front().is_some_and(|chunk| chunk.at == 0);
+    /// Uses a segment no more that the disk would not take. What lies in it already stays readable.
+    pub(crate) fn retire(&mut self, number: u32) {
+        self.retired += narrow(self.leave(number).len());
+    }
+
+    /// The same where the disk is full, and of the free ones those from `beyond` on; until there is room again.
+    pub(crate) fn lack(&mut self, number: u32, beyond: u32) {
+        let begun = self.leave(number);
+        let (free, lacking) = self.free.iter().partition(|free| **free < beyond);
+        self.free = free;
+        let all = self.lacking.get_or_insert_with(|| Lacking {
+            since: Instant::now(),
+            free: Vec::new(),
+            begun: Vec::new(),
+        });
+        all.since = Instant::now();
+        all.begun.extend(begun);
+        all.free.extend::<VecDeque<u32>>(lacking);
+    }
+
+    /// Has no stream go on in a segment.
+    fn leave(&mut self, number: u32) -> Vec<(u64, u32)> {
+        let mut left = Vec::new();
         for stream in [Stream::New, Stream::Again, Stream::Large] {
             let open = self.stream(stream);
-            let Some(segment) = open.segment.take_if(|segment| segment.number == number) else {
-                continue;
-            };
-            let is_open = open
-                .chunk
-                .as_ref()
-                .is_some_and(|chunk| chunk.segment() == number);
-            if !lies_alone || is_open {
-                self.used.insert(segment.born, number);
-            } else if beyond.is_some() {
-                self.missing.push(number);
-            } else {
-                self.retired += 1;
-            }
+            let segment = open.segment.take_if(|segment| segment.number == number);
+            left.extend(segment.map(|segment| (segment.born, segment.number)));
         }
-        if let Some(beyond) = beyond {
-            let missing = self.free.iter().filter(|free| **free >= beyond);
-            self.missing.extend(missing);
-            self.free.retain(|free| *free < beyond);
-        }
+        left
     }
 
-    /// Tries again to use what the disk had no room for.
-    pub(crate) fn unretire(&mut self) {
-        if !self.missing.is_empty() {
-            self.free.extend(self.missing.drain(..));
-            self.wake();
-        }
+    /// Whether it is time to see if a disk that was full is so still.
+    pub(crate) fn may_have_room(&self) -> bool {
+        let lacking = self.lacking.as_ref();
+        lacking.is_some_and(|lacking| lacking.since.elapsed() >= FULL)
+    }
+
+    /// The disk has room again.
+    pub(crate) fn has_got_room(&mut self) {
+        let Some(lacking) = self.lacking.take() else {
+            return;
+        };
+        self.free.extend(lacking.free);
+        self.used.extend(lacking.begun);
+        self.relieve();
     }
 
     /// Forgets all segments but those that are being read; they are free after [`Log::release`]. What was begun before the
