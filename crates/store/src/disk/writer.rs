@@ -32,9 +32,7 @@ fn next(engine: &Engine, ticked: &mut Instant) -> Option<std::sync::Arc<Sealed>>
         if log.run == Run::Stop {
             return None;
         }
-        if let Some(chunk) = log.next_sealed() {
-            return Some(chunk);
-        }
+        // First, as there may be always something to write.
         let due = TICK.saturating_sub(ticked.elapsed());
         if due.is_zero() {
             *ticked = Instant::now();
@@ -48,6 +46,9 @@ fn next(engine: &Engine, ticked: &mut Instant) -> Option<std::sync::Arc<Sealed>>
                 engine.take_down();
             }
             continue;
+        }
+        if let Some(chunk) = log.next_sealed() {
+            return Some(chunk);
         }
         let waited = engine.work.wait_timeout(log, due);
         log = waited.unwrap_or_else(PoisonError::into_inner).0;
