@@ -147,9 +147,7 @@ impl Tree {
             .into_iter()
             .filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/maps")).ok())
             .collect();
-        let places = told
-            .lines()
-            .filter_map(|line| line.get(line.find(dir)?..));
+        let places = told.lines().filter_map(|line| line.get(line.find(dir)?..));
         places.map(PathBuf::from).collect()
     }
 

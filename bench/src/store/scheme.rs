@@ -97,7 +97,7 @@ pub(crate) const SCHEMES: &[Scheme] = &[
         "Squid rock",
         Program::SquidWithDaemons,
         Keeps::Disk,
-        "cache_dir rock @dir@/cache @mib@",
+        "cache_dir rock @dir@/cache @rock-mib@",
     ),
     scheme("nginx", "nginx", Program::Nginx, Keeps::Disk, ""),
     scheme(
@@ -189,12 +189,23 @@ impl Program {
                     include_str!("../../configs/trafficserver/remap.config"),
                 ),
                 (
+                    "ip_allow.yaml",
+                    include_str!("../../configs/trafficserver/ip_allow.yaml"),
+                ),
+                (
                     "storage.config",
                     include_str!("../../configs/trafficserver/storage.config"),
                 ),
             ],
         }
     }
+}
+
+/// How much they may store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    pub(crate) mib: u64,
+    pub(crate) rock_mib: u64,
 }
 
 /// A server's folder, with its configuration and what it stores.
@@ -213,7 +224,7 @@ impl Home {
         scheme: &'static Scheme,
         place: &Path,
         origin: u16,
-        mib: u64,
+        room: Room,
     ) -> Result<Self> {
         let dir = tempfile::Builder::new()
             .prefix("squall-bench-")
@@ -224,7 +235,8 @@ impl Home {
                 .replace("@dir@", &dir.path().display().to_string())
                 .replace("@port@", &port.to_string())
                 .replace("@origin@", &origin.to_string())
-                .replace("@mib@", &mib.to_string())
+                .replace("@mib@", &room.mib.to_string())
+                .replace("@rock-mib@", &room.rock_mib.to_string())
         };
         // Some give up root's rights before they open their files.
         let cache = dir.path().join("cache");
@@ -251,9 +263,10 @@ impl Home {
 
     /// Makes the directories of a `cache_dir`.
     fn make(&self) -> Result<()> {
+        let name = self.service();
         let args = match self.scheme.program {
             Program::Squall => vec!["-z", "-N", "-f"],
-            Program::Squid | Program::SquidWithDaemons => vec!["-z", "-N", "-n", "bench", "-f"],
+            Program::Squid | Program::SquidWithDaemons => vec!["-z", "-N", "-n", &name, "-f"],
             Program::Nginx | Program::Varnish | Program::TrafficServer => return Ok(()),
         };
         let made = Command::new(&self.program)
@@ -276,8 +289,7 @@ impl Home {
 
     fn command(&self) -> Vec<String> {
         let path = |name| self.path(name).display().to_string();
-        // Squids of one name share memory.
-        let name = format!("bench{}", self.port);
+        let name = self.service();
         let (before, args) = match self.scheme.program {
             Program::Squall => (vec![], vec!["-N".into(), "-f".into(), path("squid.conf")]),
             Program::Squid | Program::SquidWithDaemons => {
@@ -319,6 +331,11 @@ impl Home {
         };
         let program = self.program.display().to_string();
         before.into_iter().chain([program]).chain(args).collect()
+    }
+
+    /// What Squid calls itself. Those of one name share memory.
+    pub(crate) fn service(&self) -> String {
+        format!("bench{}", self.port)
     }
 
     /// A file of its folder.
