@@ -2,7 +2,9 @@
 
 mod asker;
 mod disk;
+mod home;
 mod life;
+mod measures;
 mod mix;
 mod scheme;
 mod table;
@@ -18,7 +20,8 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::hits::Origin;
 use crate::machine::Machine;
-use life::{Ending, Life, Pass, Plan};
+use life::{Life, Plan};
+use measures::{Ending, Pass};
 use scheme::{SCHEMES, Scheme};
 use table::Report;
 
@@ -169,7 +172,8 @@ fn restarts(
     life.complete()?;
     for ending in [Ending::Stop, Ending::Kill, Ending::Reboot] {
         let restart = life.restart(ending)?;
-        report.restart(scheme, ending, life.stored_count(), restart);
+        let kept = life.look(ending as u64)?;
+        report.restart(scheme, ending, life.stored_count(), restart, kept);
     }
     Ok(())
 }

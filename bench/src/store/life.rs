@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use serde::Serialize;
 use testkit::until_within;
 
 use super::asker::ask;
-use super::scheme::{Home, Keeps, Room, Scheme};
+use super::home::{Home, Room};
+use super::measures::{Ending, Pass, Restart, Sample};
+use super::scheme::{Keeps, Scheme};
 use super::{disk, mix};
 use crate::hits::Origin;
 use crate::probe;
@@ -50,66 +51,6 @@ pub(crate) struct Plan {
     /// At most so long for each pass.
     pub(crate) most: Duration,
     pub(crate) seed: u64,
-}
-
-/// What is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum Pass {
-    /// Each object for the first time.
-    Fill,
-    /// Each once, none in memory: neither in the server's nor in the kernel's.
-    Cold,
-    /// Each once, all in the kernel's memory, if that server leaves them there.
-    Warm,
-    /// A thousand, again and again.
-    Hot,
-}
-
-/// How a process ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum Ending {
-    /// By SIGTERM, in its own time.
-    Stop,
-    /// By SIGKILL.
-    Kill,
-    /// By SIGKILL; memory that files share with it is gone too, as after a reboot.
-    Reboot,
-}
-
-/// One pass; times in microseconds per request.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Sample {
-    pub(crate) requests_per_second: f64,
-    pub(crate) user: f64,
-    pub(crate) system: f64,
-    pub(crate) p50: f64,
-    pub(crate) p99: f64,
-    /// Hundredths of the requests that the origin didn't see.
-    pub(crate) hits: f64,
-    /// Bytes from disk per request.
-    pub(crate) read: f64,
-    /// Bytes to disk per byte of content.
-    pub(crate) written: f64,
-    pub(crate) rss_mib: f64,
-    /// Hundredths of the requests whose responses were hits afterwards.
-    pub(crate) stored: f64,
-    /// Disk that is taken, per byte of content.
-    pub(crate) taken: f64,
-    /// Hundredths of two cores that went to other work.
-    pub(crate) others: f64,
-}
-
-/// One restart; times in milliseconds from exec.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Restart {
-    /// From the signal until it was gone.
-    pub(crate) end: f64,
-    pub(crate) first_answer: f64,
-    pub(crate) first_hit: f64,
-    /// From then on, nearly everything that was stored was a hit, if it came to that.
-    pub(crate) back: Option<f64>,
-    /// Hundredths of what was stored that were hits in the end.
-    pub(crate) kept: f64,
 }
 
 /// A running server with what it stores.
@@ -239,7 +180,7 @@ impl<'a> Life<'a> {
     }
 
     /// Hundredths of what it was asked to store that are hits, by a few of them.
-    fn look(&self, seed: u64) -> Result<f64> {
+    pub(crate) fn look(&self, seed: u64) -> Result<f64> {
         let some: Vec<u32> = self.stored(seed).into_iter().take(ASKED_AFTER).collect();
         self.share_of_hits(&some)
     }
@@ -275,7 +216,8 @@ impl<'a> Life<'a> {
         numbers
     }
 
-    /// Ends the process, starts another, and asks for one object after the other until they are hits.
+    /// Ends the process, starts another, and asks for one object after the other until they are hits: for few, so that its
+    /// memory stays empty.
     pub(crate) fn restart(&mut self, ending: Ending) -> Result<Restart> {
         std::thread::sleep(REST);
         let begun = Instant::now();
@@ -320,7 +262,6 @@ impl<'a> Life<'a> {
             first_answer: millis(first_answer),
             first_hit: millis(first_hit.unwrap_or(RESTART)),
             back: back.map(|at| millis(at.max(first_answer))),
-            kept: self.look(!seed)?,
         })
     }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Options;
-use super::life::{Ending, Pass, Restart, Sample};
+use super::measures::{Ending, Pass, Restart, Sample};
 use super::scheme::Scheme;
 use crate::machine::Machine;
 use crate::report::{median, micros, push};
@@ -23,6 +23,8 @@ struct Restarted {
     server: &'static str,
     objects: usize,
     restart: Restart,
+    /// Hundredths of the objects that were hits in the end.
+    kept: f64,
 }
 
 /// All that was measured.
@@ -105,12 +107,14 @@ impl Report {
         ending: Ending,
         objects: usize,
         restart: Restart,
+        kept: f64,
     ) {
         self.restarts.push(Restarted {
             ending,
             server: scheme.title,
             objects,
             restart,
+            kept,
         });
     }
 
@@ -235,7 +239,7 @@ impl Report {
                         restart
                             .back
                             .map_or("–".to_owned(), |back| format!("{back:.0}")),
-                        restart.kept,
+                        row.kept,
                     ),
                 );
             }
