@@ -2,7 +2,9 @@
 
 mod asker;
 mod disk;
+mod home;
 mod life;
+mod measures;
 mod mix;
 mod scheme;
 mod table;
@@ -18,7 +20,8 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::hits::Origin;
 use crate::machine::Machine;
-use life::{Ending, Life, Pass, Plan};
+use life::{Life, Plan};
+use measures::{Ending, Pass};
 use scheme::{SCHEMES, Scheme};
 use table::Report;
 
@@ -88,40 +91,46 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for round in 1..=options.rounds {
         for scheme in &schemes {
             eprintln!("round {round}, {}", scheme.title);
-            let plan = options.plan(options.objects, 1, round as u64);
+            let plan = options.plan(options.objects, 1, 4, round as u64);
             let done = passes(scheme, &plan, &origin, &mut report);
             if let Err(why) = done {
                 report.absent(scheme, &why);
             }
+            save(&report, options)?;
         }
     }
     let lasting = schemes.iter().filter(|scheme| life::restarts(scheme));
     for scheme in lasting.filter(|_| options.restart_objects > 0) {
         eprintln!("restarts, {}", scheme.title);
-        let plan = options.plan(options.restart_objects, 10, 0);
+        let plan = options.plan(options.restart_objects, 10, 1, 0);
         let done = restarts(scheme, &plan, &origin, &mut report);
         if let Err(why) = done {
             report.absent(scheme, &why);
         }
+        save(&report, options)?;
     }
-    let text = report.render();
-    print!("{text}");
+    print!("{}", report.render());
+    Ok(())
+}
+
+/// Writes what there is so far, so that a run that is ended early has not been for nothing.
+fn save(report: &Report, options: &Options) -> Result<()> {
     let whole = options.only.is_empty();
     let usual = if whole { "store" } else { "store-partial" };
     let name = options.save.as_deref().unwrap_or(usual);
     fs::create_dir_all(&options.results)?;
     let path = |ending: &str| options.results.join(format!("{name}.{ending}"));
-    fs::write(path("md"), &text)?;
-    fs::write(path("json"), serde_json::to_string_pretty(&report)? + "\n")?;
-    eprintln!("written to {} and .json", path("md").display());
+    fs::write(path("md"), report.render())?;
+    fs::write(path("json"), serde_json::to_string_pretty(report)? + "\n")?;
     Ok(())
 }
 
 impl Options {
-    fn plan(&self, objects: u32, times: u64, seed: u64) -> Plan {
+    fn plan(&self, objects: u32, times: u64, rock_rooms: u64, seed: u64) -> Plan {
         Plan {
             place: self.place.clone().unwrap_or_else(env::temp_dir),
             objects,
+            rock_kib_each: life::KIB_EACH * rock_rooms,
             connections: self.connections,
             most: Duration::from_secs(self.seconds * times),
             seed,
@@ -142,6 +151,7 @@ fn passes(
             continue;
         }
         if pass == Pass::Cold {
+            life.complete()?;
             life.restart(Ending::Stop)?;
         }
         let sample = life.pass(pass)?;
@@ -159,9 +169,11 @@ fn restarts(
 ) -> Result<()> {
     let mut life = Life::begin(scheme, plan, origin)?;
     life.pass(Pass::Fill)?;
+    life.complete()?;
     for ending in [Ending::Stop, Ending::Kill, Ending::Reboot] {
         let restart = life.restart(ending)?;
-        report.restart(scheme, ending, life.stored_count(), restart);
+        let kept = life.look(ending as u64)?;
+        report.restart(scheme, ending, life.stored_count(), restart, kept);
     }
     Ok(())
 }

@@ -6,26 +6,36 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use serde::Serialize;
 use testkit::until_within;
 
 use super::asker::ask;
-use super::scheme::{Home, Keeps, Scheme};
+use super::home::{Home, Room};
+use super::measures::{Ending, Pass, Restart, Sample};
+use super::scheme::{Keeps, Scheme};
 use super::{disk, mix};
 use crate::hits::Origin;
 use crate::probe;
 use crate::process::{Tree, ended_children_time, machine_time, own_time};
 
+/// Room on disk for each object: nothing is to be driven out.
+pub(crate) const KIB_EACH: u64 = 20;
 /// Objects that are asked for again and again, so that all are in the least memory.
 const HOT: u32 = 1000;
 const HOT_TURNS: u64 = 50;
-/// So many hits among so many answers: what was stored is there again.
-const BACK: usize = 95;
+/// This share of what was hits before is hits again among so many answers: what was stored is back.
+const BACK: f64 = 0.95;
 const WINDOW: usize = 100;
 /// How long a restart may take.
 const RESTART: Duration = Duration::from_secs(120);
-/// Objects that are asked for after a restart, to see how many are still there.
+/// Objects that are asked for to see how many are there.
 const ASKED_AFTER: usize = 1000;
+/// Times that what wasn't stored is asked for again, by few at once.
+const AGAIN: usize = 4;
+const FEW: usize = 4;
+/// Hundredths of what was asked for that are enough.
+const ENOUGH: f64 = 99.0;
+/// What was stored right before the end may be lost; that isn't looked at.
+const REST: Duration = Duration::from_secs(3);
 const SHARED_MEMORY: &str = "/dev/shm/";
 
 /// What each server gets.
@@ -34,68 +44,13 @@ pub(crate) struct Plan {
     /// Where the caches lie.
     pub(crate) place: PathBuf,
     pub(crate) objects: u32,
+    /// Squid's rock has slots of 16 KiB, and one place for each key: objects whose places are the same drive each other
+    /// out, the more the fuller it is.
+    pub(crate) rock_kib_each: u64,
     pub(crate) connections: usize,
     /// At most so long for each pass.
     pub(crate) most: Duration,
     pub(crate) seed: u64,
-}
-
-/// What is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum Pass {
-    /// Each object for the first time.
-    Fill,
-    /// Each once, none in memory: neither in the server's nor in the kernel's.
-    Cold,
-    /// Each once, all in the kernel's memory, if that server leaves them there.
-    Warm,
-    /// A thousand, again and again.
-    Hot,
-}
-
-/// How a process ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum Ending {
-    /// By SIGTERM, in its own time.
-    Stop,
-    /// By SIGKILL.
-    Kill,
-    /// By SIGKILL; memory that files share with it is gone too, as after a reboot.
-    Reboot,
-}
-
-/// One pass; times in microseconds per request.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Sample {
-    pub(crate) requests_per_second: f64,
-    pub(crate) user: f64,
-    pub(crate) system: f64,
-    pub(crate) p50: f64,
-    pub(crate) p99: f64,
-    /// Hundredths of the requests that the origin didn't see.
-    pub(crate) hits: f64,
-    /// Bytes from disk per request.
-    pub(crate) read: f64,
-    /// Bytes to disk per byte of content.
-    pub(crate) written: f64,
-    pub(crate) rss_mib: f64,
-    /// Disk that is taken, per byte of content stored.
-    pub(crate) taken: f64,
-    /// Hundredths of two cores that went to other work.
-    pub(crate) others: f64,
-}
-
-/// One restart; times in milliseconds from exec.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Restart {
-    /// From the signal until it was gone.
-    pub(crate) end: f64,
-    pub(crate) first_answer: f64,
-    pub(crate) first_hit: f64,
-    /// From then on, nearly everything was a hit.
-    pub(crate) back: f64,
-    /// Hundredths of what was stored that were hits in the end.
-    pub(crate) kept: f64,
 }
 
 /// A running server with what it stores.
@@ -106,6 +61,8 @@ pub(crate) struct Life<'a> {
     plan: &'a Plan,
     /// What it was asked to store.
     numbers: Vec<u32>,
+    /// Hundredths of them that are hits.
+    stored: f64,
     /// Shared memory that is to be removed in the end.
     shared: BTreeSet<PathBuf>,
 }
@@ -116,9 +73,12 @@ impl<'a> Life<'a> {
         plan: &'a Plan,
         origin: &'a Origin,
     ) -> Result<Self> {
-        // Squid's rock has a slot of 16 KiB for each.
-        let mib = (u64::from(plan.objects) * 20 / 1024).max(256);
-        let home = Home::new(scheme, &plan.place, origin.port, mib)?;
+        let mib = |kib_each: u64| (u64::from(plan.objects) * kib_each / 1024).max(256);
+        let room = Room {
+            mib: mib(KIB_EACH),
+            rock_mib: mib(plan.rock_kib_each),
+        };
+        let home = Home::new(scheme, &plan.place, origin.port, room)?;
         let tree = home.start()?;
         let mut life = Self {
             home,
@@ -126,6 +86,7 @@ impl<'a> Life<'a> {
             origin,
             plan,
             numbers: mix::shuffled(plan.objects, plan.seed),
+            stored: 0.0,
             shared: BTreeSet::new(),
         };
         let ready = until_within(RESTART, || {
@@ -188,14 +149,16 @@ impl<'a> Life<'a> {
             .saturating_sub(known() - before.3)
             .saturating_sub(used.time());
         let missed = probe::origin_count(self.origin.port)? - before.2;
+        let mut moved = self.tree.disk_bytes();
         let mut taken = 0;
         if pass == Pass::Fill {
             disk::settle(&cache)?;
+            moved = self.tree.disk_bytes();
             taken = disk::taken(&cache);
             self.numbers.truncate(asked.answers);
             self.remember_shared();
+            self.stored = self.look(seed)?;
         }
-        let moved = self.tree.disk_bytes();
         let sample = |each: f64, bytes: f64| Sample {
             requests_per_second: each / asked.took.as_secs_f64(),
             user: real(used.user) / each,
@@ -206,6 +169,7 @@ impl<'a> Life<'a> {
             read: real(moved.read.saturating_sub(before.1.read)) / each,
             written: real(moved.written.saturating_sub(before.1.written)) / bytes,
             rss_mib: real(used.rss_kib) / 1024.0,
+            stored: self.stored,
             taken: real(taken) / bytes,
             others: real(others) / asked.took.as_secs_f64() / 2e4,
         };
@@ -213,6 +177,31 @@ impl<'a> Life<'a> {
             real(asked.answers as u64).max(1.0),
             real(asked.bytes).max(1.0),
         ))
+    }
+
+    /// Hundredths of what it was asked to store that are hits, by a few of them.
+    pub(crate) fn look(&self, seed: u64) -> Result<f64> {
+        let some: Vec<u32> = self.stored(seed).into_iter().take(ASKED_AFTER).collect();
+        self.share_of_hits(&some)
+    }
+
+    fn share_of_hits(&self, numbers: &[u32]) -> Result<f64> {
+        let count = probe::origin_count(self.origin.port)?;
+        let asked = ask(self.home.port, numbers, FEW, self.plan.most)?;
+        let missed = probe::origin_count(self.origin.port)? - count;
+        Ok(100.0 - percent(missed, asked.answers))
+    }
+
+    /// Some servers don't store everything while much comes at once: they get it again, slowly.
+    pub(crate) fn complete(&mut self) -> Result<()> {
+        for seed in 0..AGAIN as u64 {
+            if self.stored > ENOUGH {
+                break;
+            }
+            self.share_of_hits(&self.stored(seed))?;
+            self.stored = self.look(!seed)?;
+        }
+        Ok(())
     }
 
     /// How many objects it was asked to store.
@@ -227,8 +216,10 @@ impl<'a> Life<'a> {
         numbers
     }
 
-    /// Ends the process, starts another, and asks for one object after the other until they are hits.
+    /// Ends the process, starts another, and asks for one object after the other until they are hits: for few, so that its
+    /// memory stays empty.
     pub(crate) fn restart(&mut self, ending: Ending) -> Result<Restart> {
+        std::thread::sleep(REST);
         let begun = Instant::now();
         self.end(ending)?;
         let end = begun.elapsed();
@@ -245,7 +236,7 @@ impl<'a> Life<'a> {
         let mut window = VecDeque::with_capacity(WINDOW);
         let mut back = None;
         while back.is_none() && begun.elapsed() < RESTART {
-            let number = numbers.next().context("there are too few objects")?;
+            let Some(number) = numbers.next() else { break };
             let asked_at = begun.elapsed();
             let hit = self.ask_until_answered(number, begun)?;
             let now = begun.elapsed();
@@ -259,22 +250,18 @@ impl<'a> Life<'a> {
             window.push_back((asked_at, hit));
             if window.len() == WINDOW {
                 let hits = window.iter().filter(|(_, hit)| *hit).count();
-                back = window.front().filter(|_| hits >= BACK).map(|(at, _)| *at);
+                let enough = percent(hits as u64, WINDOW) >= self.stored * BACK;
+                back = window.front().filter(|_| enough).map(|(at, _)| *at);
                 window.pop_front();
             }
         }
         self.remember_shared();
-        let rest: Vec<u32> = numbers.take(ASKED_AFTER).collect();
-        let count = probe::origin_count(self.origin.port)?;
-        let asked = ask(self.home.port, &rest, 8, self.plan.most)?;
-        let missed = probe::origin_count(self.origin.port)? - count;
         let first_answer = first_answer.unwrap_or(RESTART);
         Ok(Restart {
             end: millis(end),
             first_answer: millis(first_answer),
             first_hit: millis(first_hit.unwrap_or(RESTART)),
-            back: millis(back.unwrap_or(RESTART).max(first_answer)),
-            kept: 100.0 - percent(missed, asked.answers),
+            back: back.map(|at| millis(at.max(first_answer))),
         })
     }
 
@@ -318,6 +305,12 @@ impl Drop for Life<'_> {
     fn drop(&mut self) {
         self.tree.kill();
         self.remove_shared();
+        let squids = self.home.service() + "-";
+        for entry in fs::read_dir(SHARED_MEMORY).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&squids) {
+                drop(fs::remove_file(entry.path()));
+            }
+        }
     }
 }
 

@@ -1,15 +1,9 @@
-//! Who stores, and how: a row for each server and each of its ways, and how it is configured and started.
+//! Who stores, and how: a row for each server and each of its ways.
 
-use std::fs::{self, File, Permissions};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
-use tempfile::TempDir;
-use testkit::free_port;
+use anyhow::Result;
 
-use crate::process::Tree;
 use crate::server::{Server, installed, said};
 
 /// The programs.
@@ -43,7 +37,7 @@ pub(crate) struct Scheme {
     pub(crate) program: Program,
     pub(crate) keeps: Keeps,
     /// The line of the configuration, or the argument, that says where.
-    store: &'static str,
+    pub(crate) store: &'static str,
 }
 
 const fn scheme(
@@ -97,7 +91,7 @@ pub(crate) const SCHEMES: &[Scheme] = &[
         "Squid rock",
         Program::SquidWithDaemons,
         Keeps::Disk,
-        "cache_dir rock @dir@/cache @mib@",
+        "cache_dir rock @dir@/cache @rock-mib@",
     ),
     scheme("nginx", "nginx", Program::Nginx, Keeps::Disk, ""),
     scheme(
@@ -138,7 +132,7 @@ pub(crate) const SCHEMES: &[Scheme] = &[
 ];
 
 /// A file that a server reads: its name, and what it begins as.
-type Template = (&'static str, &'static str);
+pub(crate) type Template = (&'static str, &'static str);
 
 impl Program {
     pub(crate) fn path(self) -> Result<PathBuf> {
@@ -165,7 +159,7 @@ impl Program {
         (server.name().to_owned(), server.version())
     }
 
-    fn templates(self) -> &'static [Template] {
+    pub(crate) fn templates(self) -> &'static [Template] {
         match self {
             Self::Squall | Self::Squid | Self::SquidWithDaemons => {
                 &[("squid.conf", include_str!("../../configs/store-squid.conf"))]
@@ -189,148 +183,14 @@ impl Program {
                     include_str!("../../configs/trafficserver/remap.config"),
                 ),
                 (
+                    "ip_allow.yaml",
+                    include_str!("../../configs/trafficserver/ip_allow.yaml"),
+                ),
+                (
                     "storage.config",
                     include_str!("../../configs/trafficserver/storage.config"),
                 ),
             ],
         }
-    }
-}
-
-/// A server's folder, with its configuration and what it stores.
-#[derive(Debug)]
-pub(crate) struct Home {
-    pub(crate) port: u16,
-    scheme: &'static Scheme,
-    program: PathBuf,
-    store: String,
-    dir: TempDir,
-}
-
-impl Home {
-    /// Writes the configuration below `place`, and makes what must be there before the first start.
-    pub(crate) fn new(
-        scheme: &'static Scheme,
-        place: &Path,
-        origin: u16,
-        mib: u64,
-    ) -> Result<Self> {
-        let dir = tempfile::Builder::new()
-            .prefix("squall-bench-")
-            .tempdir_in(place)?;
-        let port = free_port();
-        let filled = |text: &str, store: &str| {
-            text.replace("@store@", store)
-                .replace("@dir@", &dir.path().display().to_string())
-                .replace("@port@", &port.to_string())
-                .replace("@origin@", &origin.to_string())
-                .replace("@mib@", &mib.to_string())
-        };
-        // Some give up root's rights before they open their files.
-        let cache = dir.path().join("cache");
-        fs::create_dir(&cache)?;
-        for path in [dir.path(), cache.as_path()] {
-            fs::set_permissions(path, Permissions::from_mode(0o777))?;
-        }
-        let store = filled(scheme.store, "");
-        for (name, text) in scheme.program.templates() {
-            fs::write(dir.path().join(name), filled(text, &store))?;
-        }
-        let home = Self {
-            port,
-            scheme,
-            program: scheme.program.path()?,
-            store,
-            dir,
-        };
-        if scheme.keeps == Keeps::Disk {
-            home.make()?;
-        }
-        Ok(home)
-    }
-
-    /// Makes the directories of a `cache_dir`.
-    fn make(&self) -> Result<()> {
-        let args = match self.scheme.program {
-            Program::Squall => vec!["-z", "-N", "-f"],
-            Program::Squid | Program::SquidWithDaemons => vec!["-z", "-N", "-n", "bench", "-f"],
-            Program::Nginx | Program::Varnish | Program::TrafficServer => return Ok(()),
-        };
-        let made = Command::new(&self.program)
-            .args(args)
-            .arg(self.path("squid.conf"))
-            .output()?;
-        let told = String::from_utf8_lossy(&made.stderr);
-        ensure!(made.status.success(), "-z: {told}");
-        Ok(())
-    }
-
-    /// Starts the server on core 0.
-    pub(crate) fn start(&self) -> Result<Tree> {
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(self.path("output"))?;
-        Tree::start("0", &self.command(), log)
-    }
-
-    fn command(&self) -> Vec<String> {
-        let path = |name| self.path(name).display().to_string();
-        // Squids of one name share memory.
-        let name = format!("bench{}", self.port);
-        let (before, args) = match self.scheme.program {
-            Program::Squall => (vec![], vec!["-N".into(), "-f".into(), path("squid.conf")]),
-            Program::Squid | Program::SquidWithDaemons => {
-                let mode = match self.scheme.program {
-                    Program::Squid => "-N",
-                    _ => "--foreground",
-                };
-                let args = [mode, "-n", &name, "-f", &path("squid.conf")];
-                (vec![], args.map(str::to_owned).to_vec())
-            }
-            Program::Nginx => (
-                vec![],
-                vec!["-p".into(), path(""), "-c".into(), path("nginx.conf")],
-            ),
-            Program::Varnish => {
-                let listen = format!("127.0.0.1:{}", self.port);
-                let work = path("varnish");
-                let args = [
-                    "-F",
-                    "-j",
-                    "none",
-                    "-n",
-                    &work,
-                    "-a",
-                    &listen,
-                    "-f",
-                    &path("varnish.vcl"),
-                    "-s",
-                    &self.store,
-                    "-p",
-                    "thread_pools=1",
-                ];
-                (vec![], args.map(str::to_owned).to_vec())
-            }
-            Program::TrafficServer => {
-                let root = format!("TS_RUNROOT={}", path("runroot.yaml"));
-                (vec!["env".to_owned(), root], vec![])
-            }
-        };
-        let program = self.program.display().to_string();
-        before.into_iter().chain([program]).chain(args).collect()
-    }
-
-    /// A file of its folder.
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    /// What it said so far.
-    pub(crate) fn told(&self) -> String {
-        ["output", "cache.log", "error.log", "diags.log"]
-            .iter()
-            .filter_map(|name| fs::read_to_string(self.path(name)).ok())
-            .collect()
     }
 }

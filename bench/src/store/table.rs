@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Options;
-use super::life::{Ending, Pass, Restart, Sample};
+use super::measures::{Ending, Pass, Restart, Sample};
 use super::scheme::Scheme;
 use crate::machine::Machine;
 use crate::report::{median, micros, push};
@@ -23,6 +23,8 @@ struct Restarted {
     server: &'static str,
     objects: usize,
     restart: Restart,
+    /// Hundredths of the objects that were hits in the end.
+    kept: f64,
 }
 
 /// All that was measured.
@@ -105,12 +107,14 @@ impl Report {
         ending: Ending,
         objects: usize,
         restart: Restart,
+        kept: f64,
     ) {
         self.restarts.push(Restarted {
             ending,
             server: scheme.title,
             objects,
             restart,
+            kept,
         });
     }
 
@@ -142,7 +146,8 @@ impl Report {
                  8 MB of memory for the cache.\n\
                  µs: processor time of all of the server's processes per request. × Squall compares the sums of them. Hits: requests that \
                  the origin didn't see. Disk: bytes that the disk read per request; in the fill, bytes written, and taken, \
-                 per byte of content. Others: the share of the two cores that other work took meanwhile.\n\
+                 per byte of content, and stored: how many are hits then; what wasn't stored is asked for again \
+                 before the hits on disk. Others: the share of the two cores that other work took meanwhile.\n\
                  Before the hits on disk the server is started anew, and the kernel forgets the content of its files.\n\n",
                 machine.line(),
                 self.rounds,
@@ -163,7 +168,7 @@ impl Report {
         }
         let squall = rows.iter().find(|row| row.server == "Squall");
         let (disk, line) = match pass {
-            Pass::Fill => ("written ÷ | taken ÷", "--:|--:"),
+            Pass::Fill => ("stored % | written ÷ | taken ÷", "--:|--:|--:"),
             Pass::Cold | Pass::Warm | Pass::Hot => ("hits % | disk bytes", "--:|--:"),
         };
         let mut out = format!(
@@ -177,7 +182,8 @@ impl Report {
             });
             let disk = match pass {
                 Pass::Fill => format!(
-                    "{:.2} | {:.2}",
+                    "{:.1} | {:.2} | {:.2}",
+                    row.median(|sample| sample.stored),
                     row.median(|sample| sample.written),
                     row.median(|sample| sample.taken)
                 ),
@@ -211,10 +217,10 @@ impl Report {
             return String::new();
         }
         let mut out = "### Restarts\n\n\
-             Milliseconds from exec to the first answer, to the first hit, and to when 95 of 100 answers in a row are hits; `ended`: \
+             Milliseconds from exec to the first answer, to the first hit, and to when, of 100 answers in a row, 95 % of those that could be hits are; `ended`: \
              from the signal until it was gone. Kept: hits among 1,000 objects asked for after that. Memory lost: the \
              shared memory is removed, and the kernel forgets the content of the files.\n\n\
-             | after | server | objects | ended | first answer | first hit | 95 % hits | kept % |\n\
+             | after | server | objects | ended | first answer | first hit | 95 % of hits | kept % |\n\
              |---|---|--:|--:|--:|--:|--:|--:|\n"
             .to_owned();
         for ending in [Ending::Stop, Ending::Kill, Ending::Reboot] {
@@ -223,15 +229,17 @@ impl Report {
                 push(
                     &mut out,
                     format_args!(
-                        "| {} | {} | {} | {:.0} | {:.0} | {:.0} | {:.0} | {:.1} |\n",
+                        "| {} | {} | {} | {:.0} | {:.0} | {:.0} | {} | {:.1} |\n",
                         ending.title(),
                         row.server,
                         row.objects,
                         restart.end,
                         restart.first_answer,
                         restart.first_hit,
-                        restart.back,
-                        restart.kept,
+                        restart
+                            .back
+                            .map_or("–".to_owned(), |back| format!("{back:.0}")),
+                        row.kept,
                     ),
                 );
             }
