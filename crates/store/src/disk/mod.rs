@@ -11,6 +11,7 @@
 //! | `log/` | the end of the log, where records are added, in memory until they are written |
 //! | `segments` | which segments are in use, how far they are written, who reads them |
 //! | `index/` | where a record lies, by the hash of its key |
+//! | `buffers` | what is read into; for fragments of large bodies they go round |
 //! | `find`, `reads` | reading, at once where the kernel has it in memory, else by threads that wait |
 //! | `large/` | bodies in fragments |
 //! | `writer`, `reclaim` with `reinsert`, `recover` | the other threads |
@@ -20,6 +21,7 @@
 //! | `engine`, `device` | what all threads share; the file |
 
 mod add;
+mod buffers;
 mod checkpoint;
 mod device;
 mod engine;

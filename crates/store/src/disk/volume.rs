@@ -200,7 +200,7 @@ impl Volume {
         let (kind, body) = match &stored.body {
             StoredBody::Whole(body) => (Kind::Whole, body.as_ref()),
             StoredBody::Extents(extents) => {
-                list = extents.list().encode(&self.engine.geometry);
+                list = extents.list().encode();
                 (Kind::Extents, list.as_slice())
             }
         };
