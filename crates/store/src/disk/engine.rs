@@ -38,8 +38,7 @@ pub(crate) struct Engine {
     pub(crate) origin: Origin,
     pub(crate) segments: Segments,
     log: Mutex<Log>,
-    /// What recovery passes over: of each key that it met in the log, or that was stored or removed meanwhile, the
-    /// highest number.
+    /// What recovery passes over: of keys that were removed, or stored meanwhile, the highest number.
     pub(crate) met: Mutex<Numbers>,
     /// Held while a checkpoint is taken.
     pub(crate) imaging: Mutex<()>,

@@ -14,7 +14,8 @@
 //! | `buffers` | what is read into; for fragments of large bodies they go round |
 //! | `find`, `reads` | reading, at once where the kernel has it in memory, else by threads that wait |
 //! | `large/` | bodies in fragments |
-//! | `writer`, `reclaim` with `reinsert`, `recover` | the other threads |
+//! | `writer`, `reclaim` with `reinsert`, `recover` with `learnt` | the other threads |
+//! | `walk` | the tables of segments, as they lie in the file |
 //! | `survey/` | a look at a volume from outside, by its tables; `list`: what is found there |
 //! | `checkpoint` | images of the index beside the log |
 //! | `add` | what adds records to the log and leads the index to them |
@@ -30,6 +31,7 @@ mod format;
 mod geometry;
 mod index;
 mod large;
+mod learnt;
 mod list;
 mod log;
 mod options;
@@ -41,6 +43,7 @@ mod segments;
 mod survey;
 mod usage;
 mod volume;
+mod walk;
 mod writer;
 
 #[cfg(test)]

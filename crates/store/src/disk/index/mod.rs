@@ -10,6 +10,7 @@
 //! | `table` | the memory: lines of slots, and the words of the head |
 //! | `mod` | what reads: lock-free |
 //! | `change` | what writes: under one lock |
+//! | `recover` | what writes many places at a time, after a start |
 //! | `attach` | the index in shared memory, which outlives the process |
 //! | `image/` | the index on disk, which comes back after the machine was down |
 //!
@@ -23,6 +24,7 @@ mod change;
 mod form;
 mod image;
 mod place;
+mod recover;
 mod table;
 #[cfg(test)]
 #[expect(clippy::cast_possible_truncation, reason = "keys of tests are small")]
@@ -41,6 +43,7 @@ use image::Passage;
 pub use image::{ImageReader, ImageWriter, Title};
 use place::Word;
 pub use place::{Place, SizeCode, Uses};
+pub(crate) use recover::Finding;
 use table::{Slot, Table};
 
 /// Slots in a line.
