@@ -146,7 +146,7 @@ fn drain(reader: &mut Reader) -> (Vec<u8>, Option<Result<(), ReadError>>) {
     }
 }
 
-fn body(object: &Object<Meta>) -> Vec<u8> {
+fn body(object: &Arc<Object<Meta>>) -> Vec<u8> {
     let (bytes, end) = drain(&mut object.reader());
     assert_eq!(end, Some(Ok(())));
     bytes

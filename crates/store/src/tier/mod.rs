@@ -94,7 +94,7 @@ impl<M: Weigh> Store<M> {
     }
 
     /// Puts a complete response on disk, if it is for the disk at all and small; larger ones went there as they came.
-    pub(crate) fn save(&self, object: &Object<M>) {
+    pub(crate) fn save(&self, object: &Arc<Object<M>>) {
         let Some(volumes) = self.volumes() else {
             return;
         };
