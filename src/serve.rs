@@ -86,7 +86,7 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
     announce(&config, args, &complaints);
     let log = access_log::open(&config)?;
     let shared = supports::open(&config, files);
-    let mut cache_dirs = CacheDirs::default();
+    let mut cache_dirs = CacheDirs::new();
     cache_dirs.arrange(&config, &shared.store);
     let plan = match supports::plan(config, &shared.helpers, None) {
         Ok(plan) => Arc::new(plan),

@@ -79,6 +79,7 @@ impl Engine {
             slots(OBJECT_BYTES_USUAL),
             slots(OBJECT_BYTES_SMALL),
         )?;
+        index.note_log(&options.log_path());
         Ok(Self {
             log: Mutex::new(Log::new(
                 geometry,

@@ -18,6 +18,7 @@
 //! | `walk` | the tables of segments, as they lie in the file |
 //! | `survey/` | a look at a volume from outside, by its tables; `list`: what is found there |
 //! | `checkpoint` | images of the index beside the log |
+//! | `sweep` | removes indexes in shared memory whose volumes are gone |
 //! | `add` | what adds records to the log and leads the index to them |
 //! | `engine`, `device` | what all threads share; the file |
 
@@ -41,6 +42,7 @@ mod recover;
 mod reinsert;
 mod segments;
 mod survey;
+mod sweep;
 mod usage;
 mod volume;
 mod walk;
@@ -63,5 +65,6 @@ pub use list::{Listed, ListedContent};
 pub use options::VolumeOptions;
 pub use reads::Reading;
 pub use survey::{Closeness, Survey, SurveyUsage};
+pub use sweep::sweep;
 pub use usage::{VolumeState, VolumeUsage};
 pub use volume::Volume;
