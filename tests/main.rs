@@ -47,6 +47,7 @@ mod house;
 mod letter;
 mod login;
 mod logs;
+mod memory;
 mod panics;
 mod peer_login;
 mod peers;
