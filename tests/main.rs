@@ -47,6 +47,7 @@ mod house;
 mod letter;
 mod login;
 mod logs;
+mod manager;
 mod panics;
 mod peer_login;
 mod peers;

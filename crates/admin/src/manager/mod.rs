@@ -3,8 +3,16 @@
 
 mod access;
 mod actions;
+mod averages;
+mod counters;
+mod figures;
+mod info;
+mod io;
 mod menu;
 mod report;
+mod service_times;
+mod settings;
+mod storedir;
 
 use proxy::internal::{Answer, Ask, Refused, WorkerReport};
 
@@ -63,6 +71,16 @@ pub const PAGES: &[Row] = &[
     Row { name: "shutdown", about: "Shut Down the Squid Process", protection: Protected, make: Now(actions::shutdown) },
     Row { name: "reconfigure", about: "Reconfigure Squid", protection: Protected, make: Now(actions::reconfigure) },
     Row { name: "rotate", about: "Rotate Squid Logs", protection: Protected, make: Now(actions::rotate) },
+    Row { name: "config", about: "Current Squid Configuration", protection: Protected, make: Now(settings::config) },
+    Row { name: "info", about: "General Runtime Information", protection: Public, make: Now(info::info) },
+    Row { name: "service_times", about: "Service Times (Percentiles)", protection: Public, make: Now(service_times::service_times) },
+    Row { name: "io", about: "Server-side network read() size histograms", protection: Public, make: Now(io::io) },
+    Row { name: "counters", about: "Traffic and Resource Counters", protection: Public, make: Now(counters::counters) },
+    Row { name: "5min", about: "5 Minute Average of Counters", protection: Public, make: Now(averages::five_minutes) },
+    Row { name: "60min", about: "60 Minute Average of Counters", protection: Public, make: Now(averages::sixty_minutes) },
+    Row { name: "utilization", about: "Cache Utilization", protection: Public, make: Now(averages::utilization) },
+    Row { name: "histograms", about: "Full Histogram Counts", protection: Public, make: Now(service_times::histograms) },
+    Row { name: "storedir", about: "Store Directory Stats", protection: Public, make: Now(storedir::storedir) },
 ];
 
 /// Makes the page that is asked for.

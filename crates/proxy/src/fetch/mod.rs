@@ -183,6 +183,9 @@ pub(crate) async fn send<'c>(
                 Ok(fetched) => return Ok(fetched),
                 Err(failure) => failure,
             };
+            if failure.side == Side::Hop {
+                cx.cells.count(Counter::HopErrors);
+            }
             let may_repeat = (input.is_some() || received.framing == Framing::None)
                 && (received.head.method.is_idempotent()
                     || failure.kind == FailureKind::ConnectFail
