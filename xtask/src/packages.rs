@@ -31,6 +31,7 @@ pub(crate) const TEST: &[Need] = &[
     need("openssl", "openssl"),
     need("squidGuard", "squidguard"),
     need("squidclient", "squidclient"),
+    need("/usr/lib/cgi-bin/cachemgr.cgi", "squid-cgi"),
     need("slapd", "slapd"),
     need("krb5kdc", "krb5-kdc"),
     need("kadmin.local", "krb5-admin-server"),

@@ -216,9 +216,11 @@ fn reply<'c>(cx: &Context, received: &Received<'_>, answer: Answer) -> Response<
     head.status = answer.status;
     head.set_reason(reason_phrase(answer.status).as_bytes());
     write_fields(cx, received, &answer, &mut head);
+    // As Squid: cachemgr.cgi, which speaks HTTP/1.0, would say our length of its own, longer page.
+    let says_length = received.head.version == Version::H11;
     Response {
         head: Head::Built(head),
-        length: Some(answer.content.len() as u64),
+        length: says_length.then_some(answer.content.len() as u64),
         content: Content::Page(answer.content),
         content_max: None,
         close: false,
