@@ -11,6 +11,7 @@ pub mod flow;
 pub mod format;
 pub mod helpers;
 pub mod hops;
+pub mod internal;
 pub mod log;
 pub mod plan;
 pub mod record;
