@@ -4,15 +4,20 @@
 mod access;
 mod actions;
 mod active_requests;
+mod averages;
 mod client_list;
+mod counters;
 mod delay;
 mod descriptors;
+mod figures;
 mod filedescriptors;
 mod forward;
 mod fqdncache;
 mod http_headers;
 mod idns;
+mod info;
 mod internals;
+mod io;
 mod ipcache;
 mod menu;
 mod objects;
@@ -22,8 +27,11 @@ mod refresh;
 mod report;
 mod selection;
 mod server_list;
+mod service_times;
+mod settings;
 mod share;
 mod storage;
+mod storedir;
 mod username_cache;
 
 use proxy::internal::{Answer, Ask, Refused, WorkerReport};
@@ -83,6 +91,16 @@ pub const PAGES: &[Row] = &[
     Row { name: "shutdown", about: "Shut Down the Squid Process", protection: Protected, make: Now(actions::shutdown) },
     Row { name: "reconfigure", about: "Reconfigure Squid", protection: Protected, make: Now(actions::reconfigure) },
     Row { name: "rotate", about: "Rotate Squid Logs", protection: Protected, make: Now(actions::rotate) },
+    Row { name: "config", about: "Current Squid Configuration", protection: Protected, make: Now(settings::config) },
+    Row { name: "info", about: "General Runtime Information", protection: Public, make: Now(info::info) },
+    Row { name: "service_times", about: "Service Times (Percentiles)", protection: Public, make: Now(service_times::service_times) },
+    Row { name: "io", about: "Server-side network read() size histograms", protection: Public, make: Now(io::io) },
+    Row { name: "counters", about: "Traffic and Resource Counters", protection: Public, make: Now(counters::counters) },
+    Row { name: "5min", about: "5 Minute Average of Counters", protection: Public, make: Now(averages::five_minutes) },
+    Row { name: "60min", about: "60 Minute Average of Counters", protection: Public, make: Now(averages::sixty_minutes) },
+    Row { name: "utilization", about: "Cache Utilization", protection: Public, make: Now(averages::utilization) },
+    Row { name: "histograms", about: "Full Histogram Counts", protection: Public, make: Now(service_times::histograms) },
+    Row { name: "storedir", about: "Store Directory Stats", protection: Public, make: Now(storedir::storedir) },
     Row { name: "pconn", about: "Persistent Connection Utilization Histograms", protection: Public, make: Asking(pconn::report) },
     Row { name: "mem", about: "Memory Utilization", protection: Public, make: Asking(internals::mem) },
     Row { name: "diskd", about: "DISKD Stats", protection: Public, make: Now(storage::operations) },
