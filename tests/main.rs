@@ -48,6 +48,7 @@ mod letter;
 mod login;
 mod logs;
 mod manager;
+mod manager_pages;
 mod panics;
 mod peer_login;
 mod peers;
