@@ -30,6 +30,7 @@ pub(crate) const TEST: &[Need] = &[
     need("squid", "squid"),
     need("openssl", "openssl"),
     need("squidGuard", "squidguard"),
+    need("squidclient", "squidclient"),
     need("slapd", "slapd"),
     need("krb5kdc", "krb5-kdc"),
     need("kadmin.local", "krb5-admin-server"),
