@@ -146,6 +146,11 @@ table! {
     LogLines "log_lines" Count "Access log lines handed to the writer.";
     LogLinesLost "log_lines_lost" Count "Access log lines dropped because the writer was behind.";
 
+    // The SNMP agent.
+    SnmpDatagrams "snmp_datagrams" Count "Datagrams that came to the SNMP port.";
+    SnmpMalformed "snmp_malformed" Count "Of these, dropped as they were no question that we know.";
+    SnmpDenied "snmp_denied" Count "Of these, dropped because of snmp_access.";
+
     // Limits: one row each, counted when the limit bites.
     LimitRequestHead "limit_request_head" Count "Request heads over request_header_max_size.";
     LimitReplyHead "limit_reply_head" Count "Response heads over reply_header_max_size.";
