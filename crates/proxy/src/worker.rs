@@ -277,6 +277,8 @@ impl Worker {
         let mut report = WorkerReport {
             worker: self.id,
             busy: Handle::current().metrics().worker_total_busy_duration(0),
+            tasks: Handle::current().metrics().num_alive_tasks(),
+            tally: self.context().tally.borrow().clone(),
             ..WorkerReport::default()
         };
         self.seats.tell(&mut report);
