@@ -1,8 +1,6 @@
 //! `/healthz` and `/readyz`: does the process live, and can it forward?
 
 use std::fmt::Write as _;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,10 +12,10 @@ use rules::List;
 use tokio::time::timeout;
 
 use crate::Scene;
-use crate::manager::TEXT;
+use crate::manager::{TEXT, Waiting};
 
-/// A name that doesn't exist (RFC 6761 §6.4): name servers that live say so.
-const PROBE: &str = "readiness.invalid";
+/// A name that doesn't exist (RFC 6761 §6.2): name servers that live say so.
+const PROBE: &str = "readiness.test";
 /// How long is waited for them.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -30,7 +28,7 @@ pub(crate) fn alive(_: &Scene<'_>) -> Answer {
 }
 
 /// All checks, each with its outcome.
-pub(crate) fn ready<'s>(scene: &'s Scene<'_>) -> Pin<Box<dyn Future<Output = Answer> + 's>> {
+pub(crate) fn ready<'s>(scene: &'s Scene<'s>) -> Waiting<'s> {
     Box::pin(async {
         let checks = [
             ("workers", workers(scene).await),
@@ -45,11 +43,11 @@ pub(crate) fn ready<'s>(scene: &'s Scene<'_>) -> Pin<Box<dyn Future<Output = Ans
 fn report(checks: &[(&str, Outcome)]) -> Answer {
     let mut text = String::new();
     for (name, outcome) in checks {
-        let (word, (Ok(why) | Err(why))) = match outcome {
-            Ok(_) => ("ok", outcome),
-            Err(_) => ("failed", outcome),
+        let line = match outcome {
+            Ok(why) => writeln!(text, "{name} ok: {why}"),
+            Err(why) => writeln!(text, "{name} failed: {why}"),
         };
-        writeln!(text, "{name} {word}: {why}").expect("a String takes all that is written");
+        line.expect("a String takes all that is written");
     }
     let is_ready = checks.iter().all(|(_, outcome)| outcome.is_ok());
     text.push_str(if is_ready { "ready\n" } else { "not ready\n" });
@@ -66,7 +64,10 @@ fn answer(status: u16, text: String) -> Answer {
 }
 
 async fn workers(scene: &Scene<'_>) -> Outcome {
-    if scene.orders_in_force().phase != Phase::Serve {
+    if scene
+        .orders_in_force()
+        .is_some_and(|orders| orders.phase != Phase::Serve)
+    {
         return Err("the proxy is shutting down".to_owned());
     }
     match scene.ask.roll.call().await.len() {
@@ -76,7 +77,10 @@ async fn workers(scene: &Scene<'_>) -> Outcome {
 }
 
 fn ports(scene: &Scene<'_>) -> Outcome {
-    let sockets = &scene.orders_in_force().sockets;
+    let Some(orders) = scene.orders_in_force() else {
+        return Err("the workers are not told yet".to_owned());
+    };
+    let sockets = &orders.sockets;
     let ports = scene.config().ports.iter().zip(sockets.iter());
     let clients = ports.filter(|(port, _)| port.mode != PortMode::Manager);
     let (open, closed): (Vec<_>, Vec<_>) = clients.partition(|(_, sockets)| !sockets.is_empty());
@@ -90,7 +94,9 @@ fn ports(scene: &Scene<'_>) -> Outcome {
 /// A way to any hop will do: which request goes where is known only with the request.
 async fn hops(scene: &Scene<'_>) -> Outcome {
     let peers = scene.plan().peer_reports();
-    let parents = peers.iter().filter(|peer| peer.config.kind == PeerKind::Parent);
+    let parents = peers
+        .iter()
+        .filter(|peer| peer.config.kind == PeerKind::Parent);
     let up = parents.filter(|peer| peer.up).count();
     let never_direct = scene.plan().rules.list(List::NeverDirect).always() == Some(true);
     if never_direct || !goes_direct(scene.config()) {
@@ -99,8 +105,10 @@ async fn hops(scene: &Scene<'_>) -> Outcome {
             up => Ok(format!("{up} parents are up")),
         };
     }
-    let resolver = scene.orders_in_force().resolver;
-    let asked = timeout(PATIENCE, resolver.resolve(PROBE)).await;
+    let Some(orders) = scene.orders_in_force() else {
+        return Err("the workers are not told yet".to_owned());
+    };
+    let asked = timeout(PATIENCE, orders.resolver.resolve(PROBE)).await;
     let silence = match asked {
         Ok(Ok(_)) => return Ok("name servers answer".to_owned()),
         Ok(Err(error)) if error.is_definite() => return Ok("name servers answer".to_owned()),
@@ -165,7 +173,10 @@ mod tests {
     fn one_check_that_fails_is_enough() {
         let good = ("workers", Ok("2 answer".to_owned()));
         let bad = ("hops", Err("none is up".to_owned()));
-        assert_eq!(text(&[good.clone()]), (200, "workers ok: 2 answer\nready\n".to_owned()));
+        assert_eq!(
+            text(std::slice::from_ref(&good)),
+            (200, "workers ok: 2 answer\nready\n".to_owned())
+        );
         let expected = "hops failed: none is up\nworkers ok: 2 answer\nnot ready\n";
         assert_eq!(text(&[bad, good]), (503, expected.to_owned()));
     }
@@ -173,10 +184,17 @@ mod tests {
     #[test]
     fn accelerators_need_their_origins() {
         let check = |text: &str, direct: bool| {
-            assert_eq!(goes_direct(&config::parse(text, "test").unwrap()), direct, "{text}");
+            assert_eq!(
+                goes_direct(&config::parse(text, "test").unwrap()),
+                direct,
+                "{text}"
+            );
         };
         check("http_port 3128", true);
-        check("http_port 80 accel defaultsite=a.example\nmanager_port 9301", false);
+        check(
+            "http_port 80 accel defaultsite=a.example\nmanager_port 9301",
+            false,
+        );
         check("http_port 80 accel allow-direct", true);
         check("http_port 80 accel\nhttp_port 3128", true);
     }

@@ -51,7 +51,9 @@ impl Buckets {
 
     /// Upper bounds as text, each with the number of values up to it.
     pub(super) fn cumulate(self, values: &Distribution) -> Vec<(String, f64)> {
-        let mut bounds = (self.first..=self.last).step_by(self.step).map(|power| 1_u64 << power);
+        let mut bounds = (self.first..=self.last)
+            .step_by(self.step)
+            .map(|power| 1_u64 << power);
         let mut next = bounds.next();
         let (mut shown, mut sum) = (Vec::new(), 0_u64);
         for (bucket, count) in values.counts.iter().enumerate().take(BUCKETS) {
@@ -80,7 +82,10 @@ impl Buckets {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "what is lost is less than a billionth of it")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "what is lost is less than a billionth of it"
+)]
 const fn float(value: u64) -> f64 {
     value as f64
 }
@@ -94,17 +99,24 @@ mod tests {
     fn recorded(histogram: Histogram, values: &[u64]) -> Distribution {
         let registry = Registry::new();
         let cells: std::sync::Arc<Cells> = registry.cells();
-        values.iter().for_each(|&value| cells.record(histogram, value));
+        values
+            .iter()
+            .for_each(|&value| cells.record(histogram, value));
         registry.histogram(histogram)
     }
 
     #[test]
     fn counts_are_exact_at_every_bound() {
         let values = [1, 63, 64, 127, 128, 1 << 26, u64::MAX];
-        let times = recorded(Histogram::ServiceTime, &values);
+        let times = recorded(Histogram::ServiceTimeHit, &values);
         let shown = Buckets::of(Unit::Microseconds).cumulate(&times);
         assert_eq!(shown.len(), 22);
-        let at = |bound: &str| shown.iter().find(|(text, _)| text == bound).map(|(_, count)| *count);
+        let at = |bound: &str| {
+            shown
+                .iter()
+                .find(|(text, _)| text == bound)
+                .map(|(_, count)| *count)
+        };
         assert_eq!(at("0.000064"), Some(2.0));
         assert_eq!(at("0.000128"), Some(4.0));
         assert_eq!(at("67.108864"), Some(5.0));
@@ -125,7 +137,7 @@ mod tests {
 
     #[test]
     fn every_unit_begins_and_ends_at_its_bounds() {
-        let none = recorded(Histogram::ServiceTime, &[]);
+        let none = recorded(Histogram::ServiceTimeHit, &[]);
         for unit in [Unit::Count, Unit::Bytes, Unit::Microseconds] {
             let shown = Buckets::of(unit).cumulate(&none);
             assert!(shown.len() <= 22, "{unit:?}");

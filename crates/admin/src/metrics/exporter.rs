@@ -115,9 +115,15 @@ rows! {
 const WINDOWS: [&str; 2] = ["5min", "60min"];
 
 /// That the exporter reaches Squid; nobody stands between here.
-const UP: (&str, &str) = ("squid_up", "Always 1: there is no exporter that might not reach us.");
+const UP: (&str, &str) = (
+    "squid_up",
+    "Always 1: there is no exporter that might not reach us.",
+);
 /// Versions in labels.
-const SERVICE: (&str, &str) = ("squid_info_service", "Always 1; the labels are the head of the page info.");
+const SERVICE: (&str, &str) = (
+    "squid_info_service",
+    "Always 1; the labels are the head of the page info.",
+);
 
 /// A family with its help.
 fn family<'a>((name, help): (&'a str, &'a str), kind: Kind) -> Family<'a> {
@@ -143,9 +149,9 @@ pub(super) fn write(text: &mut Text, scene: &Scene<'_>) {
         ("Service_Name", &names.service),
     ];
     text.sample(&service, &labels, 1.0);
-    for (page, read) in PAGES {
-        for (name, kind, value) in read(&manager::text(scene, page)) {
-            let help = help(page);
+    for page in PAGES {
+        let help = help(page.name);
+        for (name, kind, value) in (page.read)(&manager::text(scene, page.name)) {
             text.single(&family((&name, &help), kind), value);
         }
     }
@@ -154,9 +160,26 @@ pub(super) fn write(text: &mut Text, scene: &Scene<'_>) {
 /// A name with its value.
 type Sample = (String, Kind, f64);
 
-/// The pages, and how each is read.
-const PAGES: [(&str, fn(&str) -> Vec<Sample>); 3] =
-    [("counters", counters), ("service_times", times), ("info", info)];
+/// A page, and how it is read.
+struct Page {
+    name: &'static str,
+    read: fn(&str) -> Vec<Sample>,
+}
+
+const PAGES: [Page; 3] = [
+    Page {
+        name: "counters",
+        read: counters,
+    },
+    Page {
+        name: "service_times",
+        read: times,
+    },
+    Page {
+        name: "info",
+        read: info,
+    },
+];
 
 fn help(page: &str) -> String {
     format!("As squid-exporter reads it off the page {page}.")
@@ -164,10 +187,17 @@ fn help(page: &str) -> String {
 
 /// `client_http.requests = 5`
 fn counters(page: &str) -> Vec<Sample> {
-    let lines: Vec<_> = page.lines().filter_map(|line| line.split_once(" = ")).collect();
+    let lines: Vec<_> = page
+        .lines()
+        .filter_map(|line| line.split_once(" = "))
+        .collect();
     let read = |row: &Row| {
         let (_, value) = lines.iter().find(|(key, _)| *key == row.label)?;
-        Some((format!("squid_{}", row.name), Kind::Counter, value.trim().parse().ok()?))
+        Some((
+            format!("squid_{}", row.name),
+            Kind::Counter,
+            value.trim().parse().ok()?,
+        ))
     };
     COUNTERS.iter().filter_map(read).collect()
 }
@@ -199,10 +229,15 @@ fn times(page: &str) -> Vec<Sample> {
 fn info(page: &str) -> Vec<Sample> {
     let lines: Vec<_> = page.lines().map(str::trim).collect();
     let after = |label: &str| {
-        lines.iter().find_map(|line| line.strip_prefix(label)?.strip_prefix(':')).map(str::trim)
+        lines
+            .iter()
+            .find_map(|line| line.strip_prefix(label)?.strip_prefix(':'))
+            .map(str::trim)
     };
     let before = |label: &str| {
-        lines.iter().find_map(|line| line.strip_suffix(label)?.strip_suffix(' '))
+        lines
+            .iter()
+            .find_map(|line| line.strip_suffix(label)?.strip_suffix(' '))
     };
     let read = |row: &Row| {
         let value = number(after(row.label).or_else(|| before(row.label))?)?;
@@ -211,7 +246,11 @@ fn info(page: &str) -> Vec<Sample> {
     let windows = |row: &'static Row| {
         WINDOWS.into_iter().filter_map(move |window| {
             let (_, rest) = after(row.label)?.split_once(&format!("{window}: "))?;
-            Some((format!("squid_info_{}_{window}", row.name), Kind::Gauge, number(rest)?))
+            Some((
+                format!("squid_info_{}_{window}", row.name),
+                Kind::Gauge,
+                number(rest)?,
+            ))
         })
     };
     let ratios = RATIOS.iter().flat_map(windows);
@@ -227,23 +266,61 @@ fn number(text: &str) -> Option<f64> {
 
 /// All names, for the documentation.
 pub(super) fn listed() -> Vec<Listed> {
-    let mut all = vec![one(UP.0, Kind::Gauge, "host", UP.1), one(SERVICE.0, Kind::Gauge, "Squid_Object_Cache_Version, Build_Info, Service_Name", SERVICE.1)];
+    let mut all = vec![
+        one(UP.0, Kind::Gauge, "host", UP.1),
+        one(
+            SERVICE.0,
+            Kind::Gauge,
+            "Squid_Object_Cache_Version, Build_Info, Service_Name",
+            SERVICE.1,
+        ),
+    ];
     let about = |row: &Row| format!("{} of the page", row.label);
     all.extend(COUNTERS.iter().map(|row| {
-        one(&format!("squid_{}_total", row.name), Kind::Counter, "", &format!("`{}` of the page counters.", row.label))
+        one(
+            &format!("squid_{}_total", row.name),
+            Kind::Counter,
+            "",
+            &format!("`{}` of the page counters.", row.label),
+        )
     }));
     for row in TIMES {
-        let last = if row.name == "HTTP_Requests_All" { "100" } else { "95" };
-        let help = format!("Each fifth percentile from 5 to {last} of the last five minutes, seconds: {} service_times.", about(row));
-        all.push(one(&format!("squid_{}_5", row.name), Kind::Gauge, "", &help));
+        let last = if row.name == "HTTP_Requests_All" {
+            "100"
+        } else {
+            "95"
+        };
+        let help = format!(
+            "Each fifth percentile from 5 to {last} of the last five minutes, seconds: {} service_times.",
+            about(row)
+        );
+        all.push(one(
+            &format!("squid_{}_5", row.name),
+            Kind::Gauge,
+            "",
+            &help,
+        ));
     }
     for row in INFO {
         let help = format!("{} info.", about(row));
-        all.push(one(&format!("squid_info_{}", row.name), Kind::Gauge, "", &help));
+        all.push(one(
+            &format!("squid_info_{}", row.name),
+            Kind::Gauge,
+            "",
+            &help,
+        ));
     }
-    for (row, window) in RATIOS.iter().flat_map(|row| WINDOWS.map(|window| (row, window))) {
+    for (row, window) in RATIOS
+        .iter()
+        .flat_map(|row| WINDOWS.map(|window| (row, window)))
+    {
         let help = format!("{} info.", about(row));
-        all.push(one(&format!("squid_info_{}_{window}", row.name), Kind::Gauge, "", &help));
+        all.push(one(
+            &format!("squid_info_{}_{window}", row.name),
+            Kind::Gauge,
+            "",
+            &help,
+        ));
     }
     all
 }
@@ -264,7 +341,10 @@ mod tests {
     use super::*;
 
     fn check(samples: &[Sample], expected: &[(&str, f64)]) {
-        let found: Vec<_> = samples.iter().map(|(name, _, value)| (name.as_str(), *value)).collect();
+        let found: Vec<_> = samples
+            .iter()
+            .map(|(name, _, value)| (name.as_str(), *value))
+            .collect();
         assert_eq!(found, expected);
     }
 
@@ -278,7 +358,13 @@ mod tests {
     fn counters_are_read_by_their_whole_keys() {
         let page = "sample_time = 1.5 (Fri)\nclient_http.requests = 12\nserver.all.kbytes_in = 7\n";
         let samples = counters(page);
-        check(&samples, &[("squid_client_http_requests", 12.0), ("squid_server_all_kbytes_in_kbytes", 7.0)]);
+        check(
+            &samples,
+            &[
+                ("squid_client_http_requests", 12.0),
+                ("squid_server_all_kbytes_in_kbytes", 7.0),
+            ],
+        );
         assert!(samples.iter().all(|(_, kind, _)| *kind == Kind::Counter));
     }
 

@@ -36,7 +36,11 @@ pub fn listed() -> Vec<Listed> {
     counted(&mut all, "Levels", GAUGES, Kind::Gauge);
     all.push(one("Distributions", "answer", &SERVICE));
     let times = SERVICE_TIMES.map(|histogram| histogram.row().name);
-    let others: Vec<_> = HISTOGRAMS.iter().filter(|row| !times.contains(&row.name)).copied().collect();
+    let others: Vec<_> = HISTOGRAMS
+        .iter()
+        .filter(|row| !times.contains(&row.name))
+        .copied()
+        .collect();
     counted(&mut all, "Distributions", &others, Kind::Histogram);
     part(&mut all, "The store in memory", "", STORE);
     part(&mut all, "A cache_dir", "path", VOLUMES);
@@ -95,14 +99,20 @@ mod tests {
             }
             let first = |c: char| c.is_ascii_alphabetic() || c == '_';
             let rest = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            assert!(one.name.starts_with(first) && one.name.chars().all(rest), "{}", one.name);
+            assert!(
+                one.name.starts_with(first) && one.name.chars().all(rest),
+                "{}",
+                one.name
+            );
         }
     }
 
     /// Words of a text that look like names of ours.
     fn ours(text: &str) -> HashSet<&str> {
         let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        words.filter(|word| word.starts_with("squall_") || word.starts_with("process_")).collect()
+        words
+            .filter(|word| word.starts_with("squall_") || word.starts_with("process_"))
+            .collect()
     }
 
     /// What a dashboard asks for is there. A histogram's buckets, sum and count go by its name.
@@ -115,13 +125,19 @@ mod tests {
             let asked = ours(&text);
             assert!(asked.len() > 10, "{file}: {asked:?}");
             for name in asked {
-                let bare = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end));
+                let bare = ["_bucket", "_sum", "_count"]
+                    .iter()
+                    .find_map(|end| name.strip_suffix(end));
                 let found = known.contains(name) || bare.is_some_and(|bare| known.contains(bare));
                 assert!(found, "{file} asks for {name}");
             }
         }
         let dashboard = std::fs::read_to_string(format!("{folder}grafana/squall.json")).unwrap();
         let dashboard: serde_json::Value = serde_json::from_str(&dashboard).unwrap();
-        assert!(dashboard["panels"].as_array().is_some_and(|panels| panels.len() > 20));
+        assert!(
+            dashboard["panels"]
+                .as_array()
+                .is_some_and(|panels| panels.len() > 20)
+        );
     }
 }

@@ -55,19 +55,27 @@ pub(crate) fn page(scene: &Scene<'_>) -> Answer {
 fn ours(text: &mut Text, scene: &Scene<'_>) {
     let names = scene.names();
     text.family(&BUILD);
-    let who = [("version", names.version), ("squid", names.squid), ("service", &names.service)];
+    let who = [
+        ("version", names.version),
+        ("squid", names.squid),
+        ("service", &names.service),
+    ];
     text.sample(&BUILD, &who, 1.0);
     counted(text, &scene.snapshot());
     rows(text, PROCESS, "", &[(String::new(), process(scene))]);
     rows(text, STORE, "", &[(String::new(), scene.memory())]);
     let volumes = scene.volumes().each.into_iter();
-    let volumes: Vec<_> = volumes.map(|(path, usage)| (path.display().to_string(), usage)).collect();
+    let volumes: Vec<_> = volumes
+        .map(|(path, usage)| (path.display().to_string(), usage))
+        .collect();
     rows(text, VOLUMES, "path", &volumes);
     let peers = scene.plan().peer_reports().into_iter();
     let peers: Vec<_> = peers.map(|peer| (peer.config.name.clone(), peer)).collect();
     rows(text, PEERS, "peer", &peers);
     let pools = scene.helpers().pools().into_iter();
-    let pools: Vec<_> = pools.map(|pool| (pool.options().label(), pool.status())).collect();
+    let pools: Vec<_> = pools
+        .map(|pool| (pool.options().label(), pool.status()))
+        .collect();
     rows(text, POOLS, "pool", &pools);
     let workers: Vec<_> = scene.registry().named().into_iter().collect();
     rows(text, WORKERS, "worker", &workers);
@@ -80,7 +88,12 @@ fn counted(text: &mut Text, snapshot: &Snapshot) {
         single(text, counter.row(), Kind::Counter, value);
     }
     for gauge in Gauge::ALL {
-        single(text, gauge.row(), Kind::Gauge, float(snapshot.gauge(*gauge)));
+        single(
+            text,
+            gauge.row(),
+            Kind::Gauge,
+            float(snapshot.gauge(*gauge)),
+        );
     }
     text.family(&SERVICE);
     for histogram in SERVICE_TIMES {
@@ -89,7 +102,10 @@ fn counted(text: &mut Text, snapshot: &Snapshot) {
             text.histogram(&SERVICE, &answer, Buckets::of(Unit::Microseconds), values);
         }
     }
-    for histogram in Histogram::ALL.iter().filter(|one| !SERVICE_TIMES.contains(one)) {
+    for histogram in Histogram::ALL
+        .iter()
+        .filter(|one| !SERVICE_TIMES.contains(one))
+    {
         let (row, values) = (histogram.row(), snapshot.histogram(*histogram));
         let name = full_name(row);
         let family = family(row, &name, Kind::Histogram);

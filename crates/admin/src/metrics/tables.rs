@@ -185,7 +185,10 @@ fn level(cells: &Cells, gauge: Gauge) -> f64 {
     float(u64::try_from(cells.level(gauge)).unwrap_or(0))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "what is lost is less than a billionth of it")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "what is lost is less than a billionth of it"
+)]
 pub(super) const fn float(value: u64) -> f64 {
     value as f64
 }

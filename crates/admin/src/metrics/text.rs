@@ -20,10 +20,16 @@ impl Format {
     /// The one that a collector's `Accept` asks for. A browser, or nobody in particular, gets the one
     /// that everybody understands.
     pub(super) fn of(accept: &[u8]) -> Self {
-        let asks = accept
-            .split(|&byte| byte == b',')
-            .any(|range| range.trim_ascii().starts_with(b"application/openmetrics-text"));
-        if asks { Self::OpenMetrics } else { Self::Prometheus }
+        let asks = accept.split(|&byte| byte == b',').any(|range| {
+            range
+                .trim_ascii()
+                .starts_with(b"application/openmetrics-text")
+        });
+        if asks {
+            Self::OpenMetrics
+        } else {
+            Self::Prometheus
+        }
     }
 
     /// As `Content-Type` has it.
@@ -89,7 +95,9 @@ impl Text {
             _ => "",
         };
         let (name, kind, unit) = (family.name, family.kind.name(), family.unit);
-        self.line(format_args!("# HELP {name}{total} "), |out| escape(family.help, false, out));
+        self.line(format_args!("# HELP {name}{total} "), |out| {
+            escape(family.help, false, out)
+        });
         self.line(format_args!("# TYPE {name}{total} {kind}"), |_| ());
         if self.format == Format::OpenMetrics && !unit.is_empty() {
             self.line(format_args!("# UNIT {name} {unit}"), |_| ());
@@ -154,7 +162,9 @@ impl Text {
     }
 
     fn line(&mut self, start: std::fmt::Arguments<'_>, rest: impl FnOnce(&mut String)) {
-        self.out.write_fmt(start).expect("a String takes all that is written");
+        self.out
+            .write_fmt(start)
+            .expect("a String takes all that is written");
         rest(&mut self.out);
         self.out.push('\n');
     }
@@ -232,7 +242,8 @@ squall_ratio 0.125
 
     #[test]
     fn a_collector_gets_what_it_asks_for() {
-        let prometheus = b"application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3";
+        let prometheus =
+            b"application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3";
         assert_eq!(Format::of(prometheus), Format::OpenMetrics);
         assert_eq!(Format::of(b"text/html, */*"), Format::Prometheus);
         assert_eq!(Format::of(b""), Format::Prometheus);

@@ -61,7 +61,11 @@ fn bulk(
     let mut row = repeated.to_vec();
     for _ in 0..max_repetitions {
         let room = BINDINGS_MAX.saturating_sub(bindings.len());
-        let next: Vec<Binding> = row.iter().take(room).map(|name| follow(figures, name)).collect();
+        let next: Vec<Binding> = row
+            .iter()
+            .take(room)
+            .map(|name| follow(figures, name))
+            .collect();
         if next.is_empty() {
             break;
         }
@@ -133,7 +137,10 @@ mod tests {
         let bytes = answer(&question, &figures());
         assert!(bytes.len() <= ANSWER_BYTES_MAX);
         let answer = Answer::parse(&bytes).unwrap();
-        assert_eq!((answer.request_id, &answer.community[..]), (7, &b"public"[..]));
+        assert_eq!(
+            (answer.request_id, &answer.community[..]),
+            (7, &b"public"[..])
+        );
         answer
     }
 
@@ -142,10 +149,18 @@ mod tests {
         let names: [&[u32]; 3] = [&[1, 3, 0], &[1, 9, 0], &[1, 3, 1]];
         let answer = ask(Version::V2c, Ask::Get, &names);
         assert_eq!(answer.failed, None);
-        let values: Vec<_> = answer.bindings.into_iter().map(|(_, value)| value).collect();
+        let values: Vec<_> = answer
+            .bindings
+            .into_iter()
+            .map(|(_, value)| value)
+            .collect();
         assert_eq!(
             values,
-            [Value::Ticks(360_000), Value::NoSuchObject, Value::NoSuchInstance]
+            [
+                Value::Ticks(360_000),
+                Value::NoSuchObject,
+                Value::NoSuchInstance
+            ]
         );
     }
 
@@ -153,7 +168,10 @@ mod tests {
     fn v1_fails_as_a_whole() {
         let answer = ask(Version::V1, Ask::Get, &[&[1, 3, 0], &[1, 9, 0]]);
         assert_eq!(answer.failed, Some(Failed::NoSuchName(2)));
-        let names = [(oid(&[1, 3, 0]), Value::Null), (oid(&[1, 9, 0]), Value::Null)];
+        let names = [
+            (oid(&[1, 3, 0]), Value::Null),
+            (oid(&[1, 9, 0]), Value::Null),
+        ];
         assert_eq!(answer.bindings, names);
         let end = ask(Version::V1, Ask::GetNext, &[&[6]]);
         assert_eq!(end.failed, Some(Failed::NoSuchName(1)));
@@ -167,7 +185,13 @@ mod tests {
         };
         let answer = ask(Version::V2c, many, &[&[1, 1], &[1], &[2, 5]]);
         let names: Vec<_> = answer.bindings.into_iter().map(|(name, _)| name).collect();
-        let expected: [&[u32]; 5] = [&[1, 1, 0], &[1, 1, 0], &[2, 5, 1, 0], &[1, 2, 0], &[2, 5, 2, 0]];
+        let expected: [&[u32]; 5] = [
+            &[1, 1, 0],
+            &[1, 1, 0],
+            &[2, 5, 1, 0],
+            &[1, 2, 0],
+            &[2, 5, 2, 0],
+        ];
         assert!(names.iter().eq(expected.map(oid).iter()), "{names:?}");
     }
 
@@ -180,7 +204,10 @@ mod tests {
         let all = ask(Version::V2c, endless, &[&[]]);
         assert!(all.bindings.len() > 100, "{}", all.bindings.len());
         let end = ask(Version::V2c, endless, &[&[5, 2, 2, 10]]);
-        assert_eq!(end.bindings.last().map(|(_, value)| value), Some(&Value::EndOfMibView));
+        assert_eq!(
+            end.bindings.last().map(|(_, value)| value),
+            Some(&Value::EndOfMibView)
+        );
         let wide = vec![&[2_u32, 1][..]; BINDINGS_MAX];
         assert!(!ask(Version::V2c, endless, &wide).bindings.is_empty());
         assert!(ask(Version::V2c, endless, &[]).bindings.is_empty());

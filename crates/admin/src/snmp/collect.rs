@@ -20,7 +20,7 @@ use super::figures::{
 };
 use super::tree::WINDOWS;
 use crate::manager::counters::ClientTraffic;
-use crate::manager::figures::{HitRatios, ServerTraffic, ServiceTimes, Servers};
+use crate::manager::figures::{HitRatios, ServerTraffic, Servers, ServiceTimes};
 use crate::manager::info::cpu_percent;
 use crate::process::{self, Process};
 use crate::{Admin, Scene};
@@ -50,6 +50,7 @@ impl Collector {
             on_manager_port: false,
             plan,
             roll: &roll,
+            resolver: &orders.resolver,
             now,
         };
         let scene = Scene { ask: &ask, admin };
@@ -75,7 +76,8 @@ fn figures(scene: &Scene<'_>, orders: &Orders, clients: Arc<[ClientFigures]>) ->
     let plan: &Plan = &orders.plan;
     let config = &plan.config;
     let total = scene.total();
-    let windows = scene.windows(WINDOWS.map(|minutes| Duration::from_secs(60 * u64::from(minutes))));
+    let windows =
+        scene.windows(WINDOWS.map(|minutes| Duration::from_secs(60 * u64::from(minutes))));
     let [_, five, _] = &windows;
     let (memory, disk) = (scene.memory(), scene.volumes().total);
     let (system, snapshot) = (Process::read(), scene.snapshot());
@@ -96,7 +98,9 @@ fn figures(scene: &Scene<'_>, orders: &Orders, clients: Arc<[ClientFigures]>) ->
         logging: logging(config).to_owned(),
         unique_hostname: plan.unique_hostname.clone(),
         page_faults: system.page_faults,
-        reads: snapshot.histogram(stats::Histogram::HopReadSize).map_or(0, stats::Distribution::count),
+        reads: snapshot
+            .histogram(stats::Histogram::HopReadSize)
+            .map_or(0, stats::Distribution::count),
         accounted_bytes: memory.bytes,
         resident_bytes_max: system.resident_max_kb << 10,
         cpu_time: Duration::from_micros(system.cpu_us),
@@ -104,7 +108,10 @@ fn figures(scene: &Scene<'_>, orders: &Orders, clients: Arc<[ClientFigures]>) ->
         descriptors: descriptors(),
         client: client_traffic(&total),
         server: server_traffic(&total),
-        client_addresses: plan.clients.as_ref().map_or(0, |clients| clients.len() as u64),
+        client_addresses: plan
+            .clients
+            .as_ref()
+            .map_or(0, |clients| clients.len() as u64),
         medians: windows.map(|window| medians(&window)),
         names: name_cache(&snapshot, names),
         addresses: address_cache(&snapshot, addresses),
@@ -149,7 +156,12 @@ fn client_traffic(total: &Window) -> Traffic {
 }
 
 fn server_traffic(total: &Window) -> Traffic {
-    let ServerTraffic { requests, errors, bytes_in, bytes_out } = Servers::of(total).all;
+    let ServerTraffic {
+        requests,
+        errors,
+        bytes_in,
+        bytes_out,
+    } = Servers::of(total).all;
     Traffic {
         requests,
         hits: 0,
@@ -176,7 +188,10 @@ fn medians(window: &Window) -> Medians {
 }
 
 /// A percentage without its fraction, as Squid gives it.
-#[expect(clippy::cast_possible_truncation, reason = "`as` saturates, and the fraction is to go")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "`as` saturates, and the fraction is to go"
+)]
 const fn whole(percent: f64) -> i32 {
     percent as i32
 }
@@ -214,7 +229,11 @@ fn peer(report: &PeerReport) -> PeerFigures {
     let config = &report.config;
     PeerFigures {
         name: config.host.clone(),
-        addr: report.addresses.first().copied().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
+        addr: report
+            .addresses
+            .first()
+            .copied()
+            .unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
         http_port: config.http_port,
         icp_port: config.icp_port,
         kind: match config.kind {

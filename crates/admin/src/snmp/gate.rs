@@ -18,7 +18,14 @@ pub(super) fn may_ask(
 ) -> bool {
     let client = SocketAddr::new(client.ip().to_canonical(), client.port());
     let (target, fields, learnt) = (Target::new(), Fields::new(), Learnt::default());
-    let mut facts = Facts::new(client, local, "", (&Method::GET, &target, &fields), &learnt, now);
+    let mut facts = Facts::new(
+        client,
+        local,
+        "",
+        (&Method::GET, &target, &fields),
+        &learnt,
+        now,
+    );
     facts.community = Some(&question.community);
     rules.check(List::SnmpAccess, &facts).is_allow()
 }
@@ -31,7 +38,9 @@ mod tests {
     use super::*;
 
     fn check(lines: &str, client: &str, community: &str, expected: bool) {
-        let text = format!("acl c snmp_community public\nacl n src 192.0.2.0/24\nacl d srcdomain .example\n{lines}");
+        let text = format!(
+            "acl c snmp_community public\nacl n src 192.0.2.0/24\nacl d srcdomain .example\n{lines}"
+        );
         let environment = rules::Environment {
             resolve: &|_| Vec::new(),
             zone: &TimeZone::UTC,
@@ -66,7 +75,17 @@ mod tests {
 
     #[test]
     fn what_would_have_to_be_looked_up_opens_nothing() {
-        check("snmp_access allow d\nsnmp_access deny all", "192.0.2.7:9", "public", false);
-        check("snmp_access deny d\nsnmp_access allow all", "192.0.2.7:9", "public", false);
+        check(
+            "snmp_access allow d\nsnmp_access deny all",
+            "192.0.2.7:9",
+            "public",
+            false,
+        );
+        check(
+            "snmp_access deny d\nsnmp_access allow all",
+            "192.0.2.7:9",
+            "public",
+            false,
+        );
     }
 }

@@ -48,7 +48,13 @@ pub async fn serve(
         };
         let plan = Arc::clone(&orders.borrow().plan);
         let now = admin.now();
-        if !gate::may_ask(&plan.rules, &question, client, sockets.local, now.unix_secs()) {
+        if !gate::may_ask(
+            &plan.rules,
+            &question,
+            client,
+            sockets.local,
+            now.unix_secs(),
+        ) {
             cells.count(Counter::SnmpDenied);
             tracing::debug!("SNMP question of {client} refused");
             continue;

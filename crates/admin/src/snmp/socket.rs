@@ -10,7 +10,6 @@ use config::Config;
 pub struct Sockets {
     hears: UdpSocket,
     speaks: Option<UdpSocket>,
-    wanted: Wanted,
 }
 
 /// What a configuration says of them.
@@ -45,12 +44,14 @@ impl Sockets {
             Some(host) => UdpSocket::bind((host.as_str(), wanted.port))?,
             None => bind_any(wanted.port)?,
         };
-        let speaks = wanted.outgoing.as_ref().filter(|host| wanted.incoming.as_ref() != Some(host));
+        let speaks = wanted
+            .outgoing
+            .as_ref()
+            .filter(|host| wanted.incoming.as_ref() != Some(host));
         let speaks = speaks.map(|host| UdpSocket::bind((host.as_str(), wanted.port)));
         Ok(Some(Self {
             hears,
             speaks: speaks.transpose()?,
-            wanted,
         }))
     }
 
@@ -114,7 +115,11 @@ mod tests {
 
     /// A port that was free a moment ago.
     fn free() -> u16 {
-        UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+        UdpSocket::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port()
     }
 
     #[test]
@@ -131,7 +136,10 @@ mod tests {
         let two = config(&format!("{lines}snmp_outgoing_address 127.0.0.2"));
         assert!(!Sockets::alike(&one, &two) && Sockets::alike(&two, &two.clone()));
         let sockets = Sockets::bind(&two).unwrap().unwrap();
-        assert_eq!(sockets.local_addr().unwrap(), SocketAddr::from(([127, 0, 0, 1], port)));
+        assert_eq!(
+            sockets.local_addr().unwrap(),
+            SocketAddr::from(([127, 0, 0, 1], port))
+        );
         let speaks = sockets.speaks.as_ref().unwrap().local_addr().unwrap();
         assert_eq!(speaks, SocketAddr::from(([127, 0, 0, 2], port)));
         Sockets::bind(&one).unwrap_err();
@@ -140,7 +148,15 @@ mod tests {
     #[test]
     fn both_addresses_may_be_one() {
         let port = free();
-        let text = format!("snmp_port {port}\nsnmp_incoming_address 127.0.0.1\nsnmp_outgoing_address 127.0.0.1");
-        assert!(Sockets::bind(&config(&text)).unwrap().unwrap().speaks.is_none());
+        let text = format!(
+            "snmp_port {port}\nsnmp_incoming_address 127.0.0.1\nsnmp_outgoing_address 127.0.0.1"
+        );
+        assert!(
+            Sockets::bind(&config(&text))
+                .unwrap()
+                .unwrap()
+                .speaks
+                .is_none()
+        );
     }
 }

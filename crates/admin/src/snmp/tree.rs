@@ -24,7 +24,13 @@ struct Column {
     /// Its place below [`ROOT`].
     arcs: &'static [u32],
     /// Its name in SQUID-MIB.
-    #[cfg_attr(not(test), expect(dead_code, reason = "says which column it is; tests compare it with the MIB"))]
+    #[cfg_attr(
+        not(test),
+        expect(
+            dead_code,
+            reason = "says which column it is; tests compare it with the MIB"
+        )
+    )]
     name: &'static str,
     /// Its instances, and what they show.
     rows: Rows,
@@ -264,7 +270,8 @@ impl Rows {
             }
             Self::Clients(make) => {
                 let clients = &figures.clients;
-                let place = clients.binary_search_by(|client| client.instance().as_slice().cmp(instance));
+                let place =
+                    clients.binary_search_by(|client| client.instance().as_slice().cmp(instance));
                 Some(make(clients.get(place.ok()?)?))
             }
         }
@@ -276,7 +283,8 @@ impl Rows {
             (Self::Clients(_), None) => figures.clients.first()?.instance(),
             (Self::Clients(_), Some(instance)) => {
                 let clients = &figures.clients;
-                let place = clients.partition_point(|client| client.instance().as_slice() <= instance);
+                let place =
+                    clients.partition_point(|client| client.instance().as_slice() <= instance);
                 clients.get(place)?.instance()
             }
             (Self::One(_), _) => first_after(0..1, instance)?,
@@ -292,9 +300,13 @@ impl Rows {
 }
 
 /// The first of ascending numbers that, as an instance, comes after this one.
-fn first_after(numbers: impl IntoIterator<Item = u32>, instance: Option<&[u32]>) -> Option<Instance> {
+fn first_after(
+    numbers: impl IntoIterator<Item = u32>,
+    instance: Option<&[u32]>,
+) -> Option<Instance> {
     let mut numbers = numbers.into_iter();
-    let next = numbers.find(|number| instance.is_none_or(|instance| [*number].as_slice() > instance))?;
+    let next =
+        numbers.find(|number| instance.is_none_or(|instance| [*number].as_slice() > instance))?;
     Some(Instance::from_slice(&[next]))
 }
 

@@ -22,7 +22,9 @@ fn columns_are_in_the_order_in_which_they_are_walked() {
 #[test]
 fn a_walk_finds_each_value_once_and_in_order() {
     let found = walk();
-    let scalars = COLUMNS.iter().filter(|column| matches!(column.rows, Rows::One(_)));
+    let scalars = COLUMNS
+        .iter()
+        .filter(|column| matches!(column.rows, Rows::One(_)));
     assert_eq!(found.len(), scalars.count() + 3 * 11 + 2 * 15 + 3 * 10);
     assert!(found.is_sorted_by(|(one, _), (other, _)| one < other));
     for (name, found) in &found {
@@ -74,7 +76,10 @@ fn values_have_the_units_of_the_mib() {
     check(&[3, 2, 2, 1, 10, 5], Value::Integer(-3));
     check(&[4, 1, 6, 0], Value::Counter(21));
     check(&[5, 1, 3, 2, 2], Value::Octets(b"sibling".to_vec()));
-    check(&[5, 2, 2, 2, 192, 0, 2, 9], Value::Octets(b"192.0.2.9".to_vec()));
+    check(
+        &[5, 2, 2, 2, 192, 0, 2, 9],
+        Value::Octets(b"192.0.2.9".to_vec()),
+    );
 }
 
 #[test]
@@ -83,7 +88,10 @@ fn counters_wrap_and_gauges_do_not() {
     check(&[3, 2, 1, 5, 0], Value::Counter(587_845_204));
     assert_eq!(gauge(1 << 40), Value::Gauge(u32::MAX));
     assert_eq!(integer(1_u64 << 40), Value::Integer(i32::MAX));
-    assert_eq!(ticks(std::time::Duration::from_secs(42_949_673)), Value::Ticks(4));
+    assert_eq!(
+        ticks(std::time::Duration::from_secs(42_949_673)),
+        Value::Ticks(4)
+    );
 }
 
 #[test]
@@ -91,13 +99,24 @@ fn rows_of_clients_are_walked_by_their_octets() {
     let rows: Vec<Oid> = walk()
         .into_iter()
         .map(|(name, _)| name)
-        .filter(|name| name.arcs().starts_with(&[&ROOT[..], &[5, 2, 2, 3]].concat()))
+        .filter(|name| {
+            name.arcs()
+                .starts_with(&[&ROOT[..], &[5, 2, 2, 3]].concat())
+        })
         .collect();
     let texts: Vec<String> = rows.iter().map(ToString::to_string).collect();
-    let texts: Vec<&str> = texts.iter().filter_map(|text| text.split_once(".5.2.2.3.")).map(|(_, row)| row).collect();
+    let texts: Vec<&str> = texts
+        .iter()
+        .filter_map(|text| text.split_once(".5.2.2.3."))
+        .map(|(_, row)| row)
+        .collect();
     assert_eq!(
         texts,
-        ["9.0.0.1", "32.1.13.184.0.0.0.0.0.0.0.0.0.0.0.1", "192.0.2.9"]
+        [
+            "9.0.0.1",
+            "32.1.13.184.0.0.0.0.0.0.0.0.0.0.0.1",
+            "192.0.2.9"
+        ]
     );
 }
 
@@ -138,7 +157,9 @@ fn the_tree_is_all_of_the_mib() {
     let figures = figures();
     let leaves: Vec<_> = mib(&text)
         .into_iter()
-        .filter(|(_, _, syntax)| !syntax.is_empty() && syntax != "SEQUENCE" && !syntax.ends_with("Entry"))
+        .filter(|(_, _, syntax)| {
+            !syntax.is_empty() && syntax != "SEQUENCE" && !syntax.ends_with("Entry")
+        })
         .collect();
     assert_eq!(leaves.len(), COLUMNS.len());
     for ((name, arcs, syntax), column) in leaves.iter().zip(COLUMNS) {
@@ -152,6 +173,9 @@ fn the_tree_is_all_of_the_mib() {
             Value::Octets(_) => "DisplayString OCTET InetAddress",
             other => panic!("{name}: {other:?}"),
         };
-        assert!(kind.split(' ').any(|kind| kind == syntax), "{name}: {syntax}, {kind}");
+        assert!(
+            kind.split(' ').any(|kind| kind == syntax),
+            "{name}: {syntax}, {kind}"
+        );
     }
 }
