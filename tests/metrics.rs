@@ -135,31 +135,35 @@ fn ready(program: &Program) -> (u16, String) {
 }
 
 #[test]
-fn a_proxy_with_a_parent_is_ready_while_the_parent_lives() {
-    let parent = Origin::start(|_| Reply::ok("x"));
-    let lines = format!(
-        "{CONF}cache_peer 127.0.0.1 parent {} 0 no-query no-digest connect-fail-limit=1\nnever_direct allow all\n",
-        parent.port()
+fn a_proxy_with_parents_alone_is_ready_while_one_lives() {
+    let port = free_port();
+    let program = Program::start(&format!(
+        "{CONF}cache_peer 127.0.0.1 parent {port} 0 no-query no-digest connect-fail-limit=1\n\
+         never_direct allow all\n"
+    ));
+    let until_it_is = |wanted: u16| {
+        until("the other status", || {
+            let (status, text) = ready(&program);
+            (status == wanted).then_some(text)
+        })
+    };
+    let text = until_it_is(200);
+    assert!(text.contains("hops ok: 1 parents are up\n"), "{text}");
+    assert!(text.ends_with("\nready\n"), "{text}");
+    assert_eq!(
+        Client::connect(program.addr())
+            .get("http://192.0.2.1/")
+            .status,
+        503
     );
-    let program = Program::start(&lines);
-    let (status, text) = ready(&program);
-    assert_eq!(status, 200, "{text}");
+    let text = until_it_is(503);
     assert!(
-        text.contains("hops ok: 1 parents are up\n") && text.ends_with("\nready\n"),
+        text.contains("hops failed: only parents may be asked"),
         "{text}"
     );
-    parent.stop();
-    until("503", || {
-        Client::connect(program.addr()).get("http://192.0.2.1/");
-        let (status, text) = ready(&program);
-        (status == 503).then(|| {
-            assert!(
-                text.contains("hops failed: only parents may be asked"),
-                "{text}"
-            )
-        })
-    });
     assert_eq!(get(&program, "/healthz", "*/*").status, 200);
+    let _parent = Origin::start_on(port, |_| Reply::ok("x"));
+    until_it_is(200);
 }
 
 #[test]

@@ -41,7 +41,8 @@ pub(crate) fn page(scene: &Scene<'_>) -> Answer {
     let format = Format::of(scene.ask.accept);
     let mut text = Text::new(format);
     ours(&mut text, scene);
-    if scene.config().metrics_squid_exporter {
+    let config = scene.config();
+    if config.metrics_squid_exporter {
         exporter::write(&mut text, scene);
     }
     Answer {
