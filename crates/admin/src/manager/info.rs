@@ -32,7 +32,7 @@ struct Info {
     now_unix_ms: i64,
     clients: usize,
     requests: u64,
-    /// Failed requests for each that a server has answered.
+    /// Failures of servers for each request that one has got, in five minutes.
     failure_ratio: f64,
     requests_per_minute: f64,
     event_loops: u64,
@@ -81,11 +81,11 @@ impl Info {
         let (uptime, process) = (scene.uptime().as_secs_f64(), Process::read());
         let loops = total.counter(Counter::EventLoops);
         let requests = total.counter(Counter::ClientRequests);
-        let objects = disk.objects.max(memory.objects);
-        let bytes = if disk.objects > 0 {
-            disk.bytes
+        // Whichever holds more of them. Space on disk is taken in large pieces: of few, it says little.
+        let (bytes, objects) = if disk.objects > memory.objects {
+            (disk.bytes, disk.objects)
         } else {
-            memory.bytes
+            (memory.bytes, memory.objects)
         };
         Self {
             squid_version: squid,
@@ -139,11 +139,10 @@ pub(crate) fn cpu_percent(window: &Window) -> f64 {
     percent(secs(window.counter(Counter::CpuTime)), window.seconds)
 }
 
-/// Failed tries for each that went well.
+/// Failures of servers for each request that one has got.
 fn failures(window: &Window) -> f64 {
-    let failed = window.counter(Counter::HopErrors);
-    let well = window.counter(Counter::HopRequests).saturating_sub(failed);
-    float(failed) / float(well.max(1))
+    let sent = window.counter(Counter::HopRequests);
+    float(window.counter(Counter::HopErrors)) / float(sent.max(1))
 }
 
 impl Info {
