@@ -33,6 +33,7 @@ pub(crate) const TEST: &[Need] = &[
     need("snmpget", "snmp"),
     need("/usr/share/munin/plugins/squid_cache", "munin-plugins-core"),
     need("prometheus-squid-exporter", "prometheus-squid-exporter"),
+    need("squidclient", "squidclient"),
     need("slapd", "slapd"),
     need("krb5kdc", "krb5-kdc"),
     need("kadmin.local", "krb5-admin-server"),

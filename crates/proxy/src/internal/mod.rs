@@ -239,7 +239,6 @@ fn write_fields(cx: &Context, received: &Received<'_>, answer: &Answer, head: &m
     if let Some(origin) = received.head.fields.get_name(b"Origin") {
         fields.push(b"Access-Control-Allow-Origin", origin);
         fields.push(b"Access-Control-Expose-Headers", b"Server");
-        fields.push(b"Vary", b"Origin");
     }
     for (name, value) in &answer.fields {
         fields.set_name(name.as_bytes(), value.as_bytes());
