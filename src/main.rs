@@ -18,6 +18,7 @@ mod privileges;
 mod reload;
 mod serve;
 mod signals;
+mod snmp;
 mod store_command;
 mod supports;
 mod version;

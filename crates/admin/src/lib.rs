@@ -4,22 +4,29 @@
 //! | folder | holds |
 //! | --- | --- |
 //! | `manager/` | one table of pages; one file for each |
+//! | `metrics/` | `/metrics` |
+//! | `snmp/` | the SNMP agent |
+//! | `health` | `/healthz`, `/readyz` |
 //! | `process` | what the system says of the process |
 
+mod health;
 pub mod manager;
+pub mod metrics;
 mod process;
 mod scene;
+pub mod snmp;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use net::clock::{Clock, Now};
 use proxy::flow::Store;
 use proxy::helpers::Helpers;
 use proxy::internal::{Answering, Ask, Pages};
+use proxy::worker::Orders;
 use stats::{History, Registry};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use process::Watch;
 pub use process::{Descriptors, Process};
@@ -88,6 +95,8 @@ pub struct Admin {
     started: Now,
     history: Mutex<History>,
     watch: Mutex<Watch>,
+    /// What the workers are told; nothing before they are.
+    in_force: OnceLock<watch::Receiver<Orders>>,
     config: Mutex<ConfigText>,
 }
 
@@ -100,9 +109,25 @@ impl Admin {
             // The clock began with the program, and so do all counters.
             history: Mutex::new(History::new(Duration::ZERO)),
             watch: Mutex::new(Watch::new(parts.registry.cells())),
+            in_force: OnceLock::new(),
             config: Mutex::new(ConfigText::new(String::new)),
             parts,
         })
+    }
+
+    /// Sees from now on what the workers are told.
+    pub fn follow(&self, orders: watch::Receiver<Orders>) {
+        self.in_force.get_or_init(|| orders);
+    }
+
+    /// What the workers were told last.
+    pub(crate) fn orders_in_force(&self) -> Option<Orders> {
+        self.in_force.get().map(|orders| orders.borrow().clone())
+    }
+
+    /// The time.
+    pub(crate) fn now(&self) -> Now {
+        self.parts.clock.now()
     }
 
     /// Takes a reading. To be called once a second.
