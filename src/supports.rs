@@ -12,6 +12,7 @@ use net::dns::{self, Resolver};
 use proxy::flow::Store;
 use proxy::helpers::Helpers;
 use proxy::plan::Plan;
+use proxy::watch::Watch;
 use stats::Registry;
 
 use crate::workers::Shared;
@@ -28,6 +29,7 @@ pub(crate) fn open(config: &Config, files: Option<store::Files>) -> Shared {
         }),
         clock: Clock::new(),
         registry,
+        watch: Watch::default(),
     }
 }
 

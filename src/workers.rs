@@ -14,6 +14,7 @@ use proxy::flow::Store;
 use proxy::helpers::Helpers;
 use proxy::log::AccessLog;
 use proxy::plan::Plan;
+use proxy::watch::Watch;
 use proxy::worker::{Member, Orders, Phase, Setup, Sockets};
 use stats::Registry;
 use tokio::sync::{mpsc, watch};
@@ -32,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) helpers: Helpers,
     /// Everybody's counters.
     pub(crate) registry: Arc<Registry>,
+    /// Who looks at transactions.
+    pub(crate) watch: Watch,
 }
 
 /// What workers serve by, until the next one.
@@ -167,6 +170,7 @@ impl Crew {
             store: Arc::clone(&self.shared.store),
             clock: self.shared.clock,
             cells: self.shared.registry.cells(),
+            watch: self.shared.watch.clone(),
         };
         let end = End {
             id,

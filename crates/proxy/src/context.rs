@@ -29,6 +29,7 @@ use crate::log::LogHandle;
 use crate::plan::Plan;
 use crate::record::{Hierarchy, Marks, Record, ResultTag};
 use crate::recycle::Recycle;
+use crate::watch::Lookout;
 
 /// See the module.
 #[derive(Debug)]
@@ -49,6 +50,8 @@ pub struct Context {
     /// The second that a date was last made for, and the date.
     pub(crate) date: Cell<(i64, HttpDate)>,
     pub(crate) refusals: RefCell<Refusals>,
+    /// Where transactions are told of while somebody looks.
+    pub(crate) lookout: Arc<Lookout>,
 }
 
 /// What is told of rules that denied, by the rule's address in the plan (0: none matched) and `deny_info` line.
@@ -246,8 +249,9 @@ impl Context {
         if tag.is_hit() {
             cells.add(Counter::HitBytes, record.sent_bytes());
         }
-        if record.error.is_some() {
+        if let Some(kind) = record.error {
             cells.count(Counter::Errors);
+            cells.count(kind.row().counter);
         }
         if record.outcome.marks.has(Marks::ABORTED) {
             cells.count(Counter::Aborted);

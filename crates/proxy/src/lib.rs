@@ -13,6 +13,7 @@ pub mod log;
 pub mod plan;
 pub mod record;
 pub mod reply;
+pub mod watch;
 pub mod worker;
 
 mod access;

@@ -273,7 +273,8 @@ fn close_record(
     if let Some(visit) = &connection.visit {
         visit.count(record, record.started_ns);
     }
-    if !cx.log.has_any() {
+    let watched = cx.lookout.is_watched();
+    if !watched && !cx.log.has_any() {
         return;
     }
     if let Some(user) = received.and_then(|received| received.learnt.user()) {
@@ -281,6 +282,9 @@ fn close_record(
     }
     let now = cx.clock.now();
     record.finish(now.mono_ns, now.unix_ms);
+    if watched {
+        cx.lookout.note(record, received, cx.plan.config.strip_query_terms);
+    }
     let Some(received) = received else {
         let url = match (record.error, record.status) {
             (Some(FailureKind::TooBig), _) => REQUEST_TOO_LARGE,

@@ -30,6 +30,7 @@ use crate::listen::http1::Scratch;
 use crate::log::AccessLog;
 use crate::plan::Plan;
 use crate::recycle::Recycle;
+use crate::watch::Watch;
 
 pub use crate::listen::accept::Sockets;
 
@@ -91,6 +92,8 @@ pub struct Setup {
     pub clock: Clock,
     /// This worker's counters.
     pub cells: Arc<Cells>,
+    /// Whom transactions are told of while somebody looks.
+    pub watch: Watch,
 }
 
 /// A running worker.
@@ -205,6 +208,7 @@ impl Worker {
             background: Rc::default(),
             date: Cell::new((0, [b' '; DATE_BYTES])),
             refusals: RefCell::default(),
+            lookout: setup.watch.lookout(setup.id + 1),
         };
         Rc::new(Self {
             id: setup.id,
@@ -290,6 +294,7 @@ impl Worker {
             background: Rc::clone(&before.background),
             date: before.date.clone(),
             refusals: RefCell::default(),
+            lookout: Arc::clone(&before.lookout),
         };
         self.context.replace(Rc::new(context));
     }
