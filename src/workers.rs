@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use admin::Admin;
 use anyhow::Context as _;
 use config::Config;
 use net::clock::Clock;
 use net::dns::Resolver;
 use proxy::flow::Store;
 use proxy::helpers::Helpers;
+use proxy::internal::Roll;
 use proxy::log::AccessLog;
 use proxy::plan::Plan;
 use proxy::watch::Watch;
@@ -35,6 +37,10 @@ pub(crate) struct Shared {
     pub(crate) registry: Arc<Registry>,
     /// Who looks at transactions.
     pub(crate) watch: Watch,
+    /// Who tells of all this.
+    pub(crate) admin: Arc<Admin>,
+    /// The workers, as pages ask them.
+    pub(crate) roll: Roll,
 }
 
 /// What workers serve by, until the next one.
@@ -171,6 +177,8 @@ impl Crew {
             clock: self.shared.clock,
             cells: self.shared.registry.cells(),
             watch: self.shared.watch.clone(),
+            pages: Arc::<Admin>::clone(&self.shared.admin),
+            roll: self.shared.roll.clone(),
         };
         let end = End {
             id,

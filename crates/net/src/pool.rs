@@ -194,6 +194,13 @@ impl<K: Eq + Hash + Clone> Pool<K> {
         hops.get(key).map_or(0, |hop| hop.idle.borrow().len())
     }
 
+    /// Shows each hop with its connections: those that are open, and those of them that are idle.
+    pub fn each(&self, mut show: impl FnMut(&K, usize, usize)) {
+        for (key, hop) in self.shared.hops.borrow().iter() {
+            show(key, hop.open.get(), hop.idle.borrow().len());
+        }
+    }
+
     /// Idle connections to all hops.
     #[must_use]
     pub fn idle_total(&self) -> usize {

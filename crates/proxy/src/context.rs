@@ -15,7 +15,7 @@ use net::pool::Permit;
 use rules::Rule;
 use rules::hops::{Case, Choice, Hop as RuleHop, HopTo, PeerStates, Way, choose};
 use smallvec::SmallVec;
-use stats::{Cells, Counter};
+use stats::{Cells, Counter, Histogram};
 use wire::field::FieldId;
 use wire::http1::{Framing, ResponseHead, may_reuse};
 use wire::value::date::DATE_BYTES;
@@ -25,6 +25,7 @@ use crate::failure::{Failure, FailureKind, Refusal, Side};
 use crate::flow::{Received, Store};
 use crate::hops::peer::OpenPeer;
 use crate::hops::{Hop, Peer, Pool};
+use crate::internal::{Pages, Roll};
 use crate::log::LogHandle;
 use crate::plan::Plan;
 use crate::record::{Hierarchy, Marks, Record, ResultTag};
@@ -52,6 +53,10 @@ pub struct Context {
     pub(crate) refusals: RefCell<Refusals>,
     /// Where transactions are told of while somebody looks.
     pub(crate) lookout: Arc<Lookout>,
+    /// Who makes pages of our own.
+    pub(crate) pages: Arc<dyn Pages>,
+    /// All workers, for those pages.
+    pub(crate) roll: Roll,
 }
 
 /// What is told of rules that denied, by the rule's address in the plan (0: none matched) and `deny_info` line.
@@ -256,6 +261,8 @@ impl Context {
         if record.outcome.marks.has(Marks::ABORTED) {
             cells.count(Counter::Aborted);
         }
+        cells.record(Histogram::ReplySize, record.sent_bytes());
+        cells.record(service_time(tag), record.elapsed_ns() / 1000);
         cells.count(match tag {
             ResultTag::Hit => Counter::HitsDisk,
             ResultTag::MemHit | ResultTag::OfflineHit => Counter::HitsMemory,
@@ -273,6 +280,26 @@ impl Context {
             | ResultTag::Redirect => Counter::Misses,
             ResultTag::Tunnel => return,
         });
+    }
+}
+
+/// Where the service time of a request counts, as Squid has it.
+fn service_time(tag: ResultTag) -> Histogram {
+    match tag {
+        ResultTag::Hit | ResultTag::MemHit | ResultTag::OfflineHit => Histogram::ServiceTimeHit,
+        ResultTag::Miss | ResultTag::ClientRefreshMiss => Histogram::ServiceTimeMiss,
+        ResultTag::RefreshUnmodified => Histogram::ServiceTimeNearHit,
+        ResultTag::ImsHit | ResultTag::InmHit => Histogram::ServiceTimeNotModified,
+        ResultTag::None
+        | ResultTag::RefreshFailOld
+        | ResultTag::RefreshFailErr
+        | ResultTag::RefreshModified
+        | ResultTag::SwapfailMiss
+        | ResultTag::NegativeHit
+        | ResultTag::Denied
+        | ResultTag::DeniedReply
+        | ResultTag::Redirect
+        | ResultTag::Tunnel => Histogram::ServiceTimeOther,
     }
 }
 

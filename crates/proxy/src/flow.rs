@@ -23,6 +23,7 @@ pub use crate::cache::summary::Summary;
 use crate::clients::Visit;
 use crate::context::{Context, HttpDate};
 use crate::fetch::{OriginBody, Pinned};
+use crate::internal::seat::Seat;
 use crate::plan::PortPlan;
 use crate::reply::ReadyFields;
 
@@ -52,6 +53,8 @@ pub(crate) struct Connection {
     pub(crate) pinned: Pinned,
     /// Its place among its client's connections (`client_db`).
     pub(crate) visit: Option<Visit>,
+    /// Its place among the worker's connections; none for what the proxy does by itself.
+    pub(crate) seat: Option<Seat>,
 }
 
 impl Connection {
@@ -73,6 +76,7 @@ impl Connection {
             login: ConnectionLogin::default(),
             pinned: Pinned::default(),
             visit: None,
+            seat: None,
         }
     }
 

@@ -9,6 +9,7 @@ pub mod failure;
 pub mod flow;
 pub mod format;
 pub mod helpers;
+pub mod internal;
 pub mod log;
 pub mod plan;
 pub mod record;

@@ -22,6 +22,7 @@ use crate::fetch::Guard;
 use crate::format::Formats;
 use crate::helpers::Helpers;
 use crate::hops::Peer;
+use crate::internal::own::Own;
 use crate::listen::target::split_host;
 use crate::marks::Marking;
 use crate::reply::StatusLines;
@@ -54,6 +55,8 @@ pub struct Plan {
     pub(crate) delays: Delays,
     /// What names may lead to.
     pub(crate) guard: Guard,
+    /// Which hosts and ports are our own.
+    pub(crate) own: Own,
     pub(crate) ports: Vec<PortPlan>,
     pub(crate) limits: Limits,
     pub(crate) reply_limits: Limits,
@@ -74,7 +77,8 @@ pub struct Plan {
     pub(crate) location_rewriter: Option<LocationRewriter>,
     /// `store_id_program`.
     pub(crate) store_id: Option<StoreId>,
-    pub(crate) visible_hostname: String,
+    /// `visible_hostname`, or the system's name.
+    pub visible_hostname: String,
     pub(crate) unique_hostname: String,
 }
 
@@ -92,6 +96,8 @@ pub(crate) struct PortPlan {
 pub(crate) enum PortMode {
     Forward,
     Accel(Accel),
+    /// For those who ask about us.
+    Manager,
 }
 
 /// An accelerator port.
@@ -110,6 +116,7 @@ impl PortPlan {
     fn new(port: &config::port::Port) -> Self {
         let mode = match &port.mode {
             config::port::PortMode::Forward => PortMode::Forward,
+            config::port::PortMode::Manager => PortMode::Manager,
             config::port::PortMode::Accel(accel) => PortMode::Accel(Accel {
                 default_site: accel.defaultsite.as_deref().and_then(|site| {
                     let (host, port) = split_host(site.as_bytes())?;
@@ -133,7 +140,7 @@ impl PortPlan {
     pub(crate) fn accel(&self) -> Option<&Accel> {
         match &self.mode {
             PortMode::Accel(accel) => Some(accel),
-            PortMode::Forward => None,
+            PortMode::Forward | PortMode::Manager => None,
         }
     }
 }
@@ -276,6 +283,7 @@ impl Plan {
             marking: Marking::new(&config),
             delays: Delays::new(&config, before.map(|before| &before.delays)),
             guard: Guard::new(&config),
+            own: Own::new(&config, &visible_hostname, &unique_hostname),
             ports: config.ports.iter().map(PortPlan::new).collect(),
             limits: limits(config.request_header_max_size),
             reply_limits: limits(config.reply_header_max_size),

@@ -69,6 +69,14 @@ impl Cells {
         self.shift(gauge, -1);
     }
 
+    /// One more until the guard is dropped.
+    #[inline]
+    #[must_use]
+    pub fn during(&self, gauge: Gauge) -> During<'_> {
+        self.up(gauge);
+        During { cells: self, gauge }
+    }
+
     /// This thread's share of a gauge; may be negative where one thread counts up and another down.
     #[must_use]
     pub fn level(&self, gauge: Gauge) -> i64 {
@@ -92,6 +100,19 @@ impl Cells {
     }
 }
 
+/// Something that a gauge counts while it lasts.
+#[derive(Debug)]
+pub struct During<'c> {
+    cells: &'c Cells,
+    gauge: Gauge,
+}
+
+impl Drop for During<'_> {
+    fn drop(&mut self) {
+        self.cells.down(self.gauge);
+    }
+}
+
 impl Default for Cells {
     fn default() -> Self {
         Self::new()
@@ -110,7 +131,7 @@ mod tests {
         cells.up(Gauge::ClientConnections);
         cells.up(Gauge::ClientConnections);
         cells.down(Gauge::ClientConnections);
-        cells.record(Histogram::ServiceTime, 9);
+        cells.record(Histogram::ServiceTimeMiss, 9);
         assert_eq!(cells.get(Counter::ClientRequests), 1);
         assert_eq!(cells.get(Counter::HitBytes), 600);
         assert_eq!(cells.get(Counter::Misses), 0);

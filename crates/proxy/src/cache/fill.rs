@@ -330,7 +330,6 @@ pub(super) async fn fill(
         };
         match piece {
             Ok(Piece::Data(data)) => {
-                cx.cells.add(Counter::HopBytesIn, data.len() as u64);
                 if filler.append(data).is_err() {
                     // Longer than its origin has said: nothing of it is to be believed.
                     cx.cells.count(Counter::FillsFailed);

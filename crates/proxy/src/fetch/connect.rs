@@ -153,8 +153,11 @@ async fn origin_addresses(
     received: &Received<'_>,
 ) -> Result<SmallVec<[SocketAddr; 4]>, Failure> {
     let target = received.target;
+    let local = received.connection.local;
     if let Some(ip) = target.host_ip() {
-        return Ok([SocketAddr::new(ip, target.port())].into_iter().collect());
+        let mut address = [SocketAddr::new(ip, target.port())].into_iter().collect();
+        cx.plan.own.keep_out(local, &mut address)?;
+        return Ok(address);
     }
     let judged = received.learnt.destination().unwrap_or_default();
     let mut addresses = if judged.is_empty() {
@@ -163,6 +166,7 @@ async fn origin_addresses(
         with_port(judged, target.port())
     };
     cx.plan.guard.admit(cx, received, &mut addresses)?;
+    cx.plan.own.keep_out(local, &mut addresses)?;
     Ok(addresses)
 }
 

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use net::half::split;
 use rules::List;
+use stats::Counter;
 use wire::field::FieldId;
 use wire::http1::{Framing, ProxyAuth, ResponseHead, Version, kept_coding, remove_hop_by_hop};
 
@@ -166,7 +167,7 @@ pub(crate) async fn send<'c>(
         let mut fresh_only = own.is_some() || !may_reuse_for(received);
         loop {
             if tries >= tries_max || cx.clock.now().mono_ns > give_up_ns {
-                cx.cells.count(stats::Counter::LimitForwardTries);
+                cx.cells.count(Counter::LimitForwardTries);
                 return Err(last.unwrap_or_else(nowhere));
             }
             tries += 1;
@@ -189,7 +190,7 @@ pub(crate) async fn send<'c>(
             if !may_repeat || failure.retry == Retry::Never {
                 return Err(failure);
             }
-            cx.cells.count(stats::Counter::HopRetries);
+            cx.cells.count(Counter::HopRetries);
             let again = failure.retry == Retry::FreshConnection && !fresh_only;
             last = Some(failure);
             if !again {
@@ -312,9 +313,13 @@ impl<'c> Job<'_, 'c> {
         cx.heads.give(fields);
         let sending = write.write_all(&out);
         let outcome = wire.deadline.limit(cx.plan.timeouts.write, sending).await;
+        let bytes = out.len() as u64;
         cx.buffers.give(out);
         match outcome {
-            Ok(Ok(())) => {}
+            Ok(Ok(())) => {
+                cx.cells.count(Counter::HopRequests);
+                cx.cells.add(Counter::HopBytesOut, bytes);
+            }
             Ok(Err(error)) => {
                 let retry = if wire.reused {
                     Retry::FreshConnection
@@ -335,7 +340,13 @@ impl<'c> Job<'_, 'c> {
                     let deadline = cx.ticker.deadline();
                     let timeout = cx.plan.timeouts.write;
                     let after = self.after_content();
-                    let upload = upload::run(client, write, (chunked, after), (deadline, timeout));
+                    let to = upload::To {
+                        write,
+                        deadline,
+                        timeout,
+                        cells: &cx.cells,
+                    };
+                    let upload = upload::run(client, to, (chunked, after));
                     Sending::Content(Box::pin(upload))
                 }
                 None => return Err(nowhere()),

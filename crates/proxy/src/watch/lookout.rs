@@ -11,6 +11,7 @@ use super::best::Best;
 use super::sketch::{Counted, Share, Sketch, heaviest};
 use super::{Transaction, TransactionId, View, Watch};
 use crate::flow::Received;
+use crate::internal::spelling::is_page;
 use crate::record::Record;
 
 /// The latest transactions that are kept.
@@ -19,8 +20,6 @@ const RECENT_MAX: usize = 256;
 const RECENT_PER_SEC: u32 = 32;
 /// A generation of sketches is counted for so long; this and the one before are shown.
 const GENERATION_NS: u64 = 60_000_000_000;
-/// Our own pages are not what somebody wants to see there.
-const OURS: &[u8] = b"/squid-internal-mgr/";
 
 /// A worker's place; see [`Watch::lookout`].
 #[derive(Debug)]
@@ -81,7 +80,8 @@ impl Lookout {
         received: Option<&Received<'_>>,
         strips_query: bool,
     ) {
-        if received.is_some_and(|received| received.target.path().starts_with(OURS)) {
+        // Our own pages are not what somebody wants to see there.
+        if received.is_some_and(|received| is_page(received.target)) {
             return;
         }
         let mut seen = self.seen();
