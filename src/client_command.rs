@@ -54,7 +54,8 @@ pub(crate) fn run(called: &str, words: &[OsString]) -> ExitCode {
         }
     };
     if words.verbose > 0 {
-        drop(io::stderr().write_all(&request));
+        let shown = [b"Request:\n", request.as_slice(), b"\n.\n"].concat();
+        drop(io::stderr().write_all(&shown));
     }
     let wait = Wait {
         host: words.host(),

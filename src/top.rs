@@ -74,8 +74,17 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
-    let source = Source::new(&words.host, words.port, words.user.as_deref(), words.password.as_deref());
-    let sort = if words.bytes { Sort::Bytes } else { Sort::Requests };
+    let source = Source::new(
+        &words.host,
+        words.port,
+        words.user.as_deref(),
+        words.password.as_deref(),
+    );
+    let sort = if words.bytes {
+        Sort::Bytes
+    } else {
+        Sort::Requests
+    };
     let done = if words.once {
         once(&source, sort, words.width, words.height)
     } else {

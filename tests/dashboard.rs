@@ -30,7 +30,8 @@ fn story() -> Story {
             .field("Cache-Control", "max-age=600")
             .field("Content-Type", "text/plain"),
     });
-    let program = Program::start("http_access allow localhost\nworkers 1\nvisible_hostname proxy.example");
+    let program =
+        Program::start("http_access allow localhost\nworkers 1\nvisible_hostname proxy.example");
     let story = Story { program, origin };
     story.look();
     for path in ["/a", "/a", "/b", "/missing", HOSTILE] {
@@ -129,6 +130,18 @@ impl Browser {
     }
 }
 
+/// The page in a browser that runs no script of it.
+fn still(page: &testkit::Response) -> String {
+    let html = page.body().to_vec();
+    let still = Origin::start(move |request: &Request| match request.target.as_str() {
+        "/" => Reply::ok(&html)
+            .field("Content-Type", "text/html;charset=utf-8")
+            .field("Content-Security-Policy", "script-src 'none'"),
+        _ => Reply::new("404 Not Found"),
+    });
+    Browser::new().dom(&still.url("/"))
+}
+
 fn keep(name: &str, picture: &[u8]) {
     if let Some(folder) = std::env::var_os("SQUALL_PICTURES") {
         let path: PathBuf = Path::new(&folder).join(name);
@@ -142,14 +155,24 @@ fn the_page_is_whole_without_scripts() {
     let page = story.page("");
     assert_eq!(page.field("Content-Type"), Some("text/html;charset=utf-8"));
     let policy = page.field("Content-Security-Policy").unwrap();
-    assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
-    let dom = Browser::new()
-        .with("--blink-settings=scriptEnabled=false")
-        .dom(&story.url(""));
-    for words in ["proxy.example", "Latest transactions", "TCP_MISS", "worker 1", "127.0.0.1"] {
+    assert!(
+        policy.starts_with("default-src 'none'") && !policy.contains("unsafe"),
+        "{policy}"
+    );
+    let dom = still(&page);
+    for words in [
+        "proxy.example",
+        "Latest transactions",
+        "TCP_MISS",
+        "worker 1",
+        "127.0.0.1",
+    ] {
         assert!(dom.contains(words), "{words}: {dom}");
     }
-    assert!(dom.contains(">404<") && dom.contains("TCP_MEM_HIT"), "{dom}");
+    assert!(
+        dom.contains(">404<") && dom.contains("TCP_MEM_HIT"),
+        "{dom}"
+    );
     // No script has marked it as living.
     assert!(!dom.contains("id=\"pulse\" class=\"live\""), "{dom}");
 }
@@ -159,19 +182,26 @@ fn a_script_keeps_the_page_up_to_date_and_nothing_hostile_is_run() {
     let story = story();
     let dom = Browser::new().dom(&story.url(""));
     assert!(dom.contains("id=\"pulse\" class=\"live\""), "{dom}");
-    assert!(dom.contains("<title>proxy.example – Squall</title>"), "{dom}");
+    assert!(
+        dom.contains("<title>proxy.example – Squall</title>"),
+        "{dom}"
+    );
     assert!(!dom.contains("<script>"), "{dom}");
-    assert!(dom.contains("script%3E") || dom.contains("script&gt;"), "{dom}");
+    assert!(
+        dom.contains("script%3E") || dom.contains("script&gt;"),
+        "{dom}"
+    );
     let dom = Browser::new().dom(&story.url("transactions"));
-    assert!(dom.contains("class=\"live\"") && dom.contains(">Slowest"), "{dom}");
+    assert!(
+        dom.contains("class=\"live\"") && dom.contains(">Slowest"),
+        "{dom}"
+    );
 }
 
 #[test]
 fn numbers_are_written_by_the_script_as_by_the_page() {
     let story = story();
-    let still = Browser::new()
-        .with("--blink-settings=scriptEnabled=false")
-        .dom(&story.url("transactions"));
+    let still = still(&story.page("transactions"));
     let living = Browser::new().dom(&story.url("transactions"));
     let body = |dom: &str| {
         let start = dom.find("<tbody>").unwrap();
@@ -208,7 +238,12 @@ fn one_transaction_is_followed_by_its_id() {
     });
     let page = story.page(&format!("transaction?id={id}"));
     let text = page.text();
-    for words in ["<dd>TCP_MISS</dd>", "HIER_DIRECT", "until the hop answered", "/missing"] {
+    for words in [
+        "<dd>TCP_MISS</dd>",
+        "HIER_DIRECT",
+        "until the hop answered",
+        "/missing",
+    ] {
         assert!(text.contains(words), "{words}: {text}");
     }
     let unknown = story.page("transaction?id=%3Cscript%3E");
@@ -222,17 +257,27 @@ fn the_feed_has_the_busiest_and_only_what_is_new() {
     let story = story();
     let live = until("hosts", || {
         let live = story.live("?by=bytes&rows=3");
-        let known = live["hosts"].as_array().is_some_and(|hosts| !hosts.is_empty());
+        let known = live["hosts"]
+            .as_array()
+            .is_some_and(|hosts| !hosts.is_empty());
         (known && live["series"]["at"].as_array()?.len() > 1).then_some(live)
     });
     assert_eq!(live["hosts"][0]["requests"], 5);
     assert_eq!(live["clients"][0]["key"], "127.0.0.1");
     assert!(live["recent"].as_array().unwrap().len() <= 3);
     assert_eq!(live["by"], "bytes");
-    let last = live["series"]["at"].as_array().unwrap().last().unwrap().clone();
+    let last = live["series"]["at"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()
+        .clone();
     let more = story.live(&format!("?since={last}"));
     let at = more["series"]["at"].as_array().unwrap();
-    assert!(at.iter().all(|at| at.as_i64() > last.as_i64()), "{at:?} {last}");
+    assert!(
+        at.iter().all(|at| at.as_i64() > last.as_i64()),
+        "{at:?} {last}"
+    );
 }
 
 #[test]
@@ -240,9 +285,15 @@ fn it_looks_as_it_should_in_the_light_in_the_dark_and_on_a_phone() {
     let story = story();
     let dark = "--blink-settings=preferredColorScheme=0";
     let light = Browser::new().picture(&story.url(""), (1280, 1000));
-    let dark = Browser::new().with(dark).picture(&story.url(""), (1280, 1000));
+    let dark = Browser::new()
+        .with(dark)
+        .picture(&story.url(""), (1280, 1000));
     let phone = Browser::new().picture(&story.url(""), (390, 844));
-    for (name, picture) in [("light.png", &light), ("dark.png", &dark), ("phone.png", &phone)] {
+    for (name, picture) in [
+        ("light.png", &light),
+        ("dark.png", &dark),
+        ("phone.png", &phone),
+    ] {
         assert!(picture.starts_with(b"\x89PNG"), "{name}");
         keep(name, picture);
     }

@@ -20,7 +20,8 @@ fn text(output: &Output) -> String {
 #[test]
 fn a_frame_shows_the_traffic() {
     let origin = Origin::start(|_| Reply::ok("hello").field("Cache-Control", "max-age=60"));
-    let program = Program::start("http_access allow localhost\nvisible_hostname proxy.example\nworkers 1");
+    let program =
+        Program::start("http_access allow localhost\nvisible_hostname proxy.example\nworkers 1");
     // The first look makes the workers tell of transactions.
     assert!(top(program.port(), &[]).status.success());
     for _ in 0..3 {
@@ -31,7 +32,14 @@ fn a_frame_shows_the_traffic() {
         frame.contains("TCP_MEM_HIT").then_some(frame)
     });
     assert_eq!(frame.lines().count(), 24, "{frame}");
-    for words in ["proxy.example", "worker 1", "memory", "127.0.0.1", "TCP_MISS", "q end"] {
+    for words in [
+        "proxy.example",
+        "worker 1",
+        "memory",
+        "127.0.0.1",
+        "TCP_MISS",
+        "q end",
+    ] {
         assert!(frame.contains(words), "{words}:\n{frame}");
     }
 }

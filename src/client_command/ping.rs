@@ -29,7 +29,11 @@ struct Times {
 
 impl Times {
     fn add(&mut self, ms: f64) {
-        self.least = if self.count == 0 { ms } else { self.least.min(ms) };
+        self.least = if self.count == 0 {
+            ms
+        } else {
+            self.least.min(ms)
+        };
         self.greatest = self.greatest.max(ms);
         self.sum += ms;
         self.count += 1;
@@ -40,7 +44,7 @@ impl Times {
         let mean = self.sum / f64::from(self.count.max(1));
         let [least, mean, greatest] = [self.least, mean, self.greatest].map(|ms| ms / 1000.0);
         format!(
-            "{} requests, round-trip (secs) min/avg/max = {least:.3}/{mean:.3}/{greatest:.3}\n",
+            "\n{} requests, round-trip (secs) min/avg/max = {least:.3}/{mean:.3}/{greatest:.3}\n",
             self.count
         )
     }
@@ -70,7 +74,10 @@ pub(super) fn run(ping: &Ping, wait: &Wait, request: &[u8]) -> Result<u16, Broke
             break;
         }
         let rest = ping.interval.saturating_sub(took);
-        if !matches!(interrupted.recv_timeout(rest), Err(RecvTimeoutError::Timeout)) {
+        if !matches!(
+            interrupted.recv_timeout(rest),
+            Err(RecvTimeoutError::Timeout)
+        ) {
             break;
         }
     }
@@ -95,18 +102,28 @@ fn interrupted() -> Receiver<()> {
 }
 
 fn line(now: &Zoned, number: u32, took: Duration, bytes: u64) -> String {
-    let secs = took.as_secs_f64();
-    #[expect(clippy::cast_precision_loss, reason = "a figure to read")]
-    let kbytes = bytes as f64 / 1024.0;
-    let rate = if secs > 0.0 { kbytes / secs } else { 0.0 };
+    let ms = took.as_millis();
+    // As squidclient has it: of no time there is no rate.
+    let rate = if ms == 0 {
+        -1.0
+    } else {
+        real(u128::from(bytes)) / real(ms)
+    };
     let now = now.strftime("%Y-%m-%d %H:%M:%S");
-    format!("{now} [{number}]: {secs:.3} secs, {rate:.6} KB/s ({kbytes:.0}KB)\n")
+    format!(
+        "{now} [{number}]: {:.3} secs, {rate:.6} KB/s\n",
+        took.as_secs_f64()
+    )
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure to read")]
+const fn real(value: u128) -> f64 {
+    value as f64
 }
 
 /// Nobody may be reading it: that is no reason to stop.
 fn say(text: &str) {
-    let mut out = io::stdout().lock();
-    drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+    drop(io::stderr().write_all(text.as_bytes()));
 }
 
 #[cfg(test)]
@@ -122,7 +139,7 @@ mod tests {
         let told = times.told();
         assert_eq!(
             told,
-            "3 requests, round-trip (secs) min/avg/max = 0.010/0.030/0.060\n"
+            "\n3 requests, round-trip (secs) min/avg/max = 0.010/0.030/0.060\n"
         );
     }
 }

@@ -18,8 +18,13 @@ pub(super) fn write(words: &Words) -> anyhow::Result<Vec<u8>> {
     let url = target(words);
     let method = method(words);
     for text in [&url, &method] {
-        let clean = text.bytes().all(|byte| byte.is_ascii_graphic() || byte >= 0x80);
-        ensure!(clean && !text.is_empty(), "{text:?} can't stand in a request line");
+        let clean = text
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() || byte >= 0x80);
+        ensure!(
+            clean && !text.is_empty(),
+            "{text:?} can't stand in a request line"
+        );
     }
     if words.version == "-" {
         return Ok(format!("{method} {url}\r\n").into_bytes());
@@ -28,7 +33,10 @@ pub(super) fn write(words: &Words) -> anyhow::Result<Vec<u8>> {
     let mut out = Vec::new();
     write!(out, "{method} {url} HTTP/{}\r\n", words.version)?;
     let mut field = |name: &str, value: &str| {
-        ensure!(!value.contains(['\r', '\n']), "{name} can't have several lines");
+        ensure!(
+            !value.contains(['\r', '\n']),
+            "{name} can't have several lines"
+        );
         Ok(write!(out, "{name}: {value}\r\n")?)
     };
     if let Some(host) = host(words, &url) {
@@ -68,7 +76,14 @@ pub(super) fn write(words: &Words) -> anyhow::Result<Vec<u8>> {
             field(name, &format!("Basic {token}"))?;
         }
     }
-    field("Connection", if words.keep_alive { "keep-alive" } else { "close" })?;
+    field(
+        "Connection",
+        if words.keep_alive {
+            "keep-alive"
+        } else {
+            "close"
+        },
+    )?;
     if let Some(fields) = &words.fields {
         out.extend(unescaped(fields));
         if !out.ends_with(b"\n") {
@@ -86,7 +101,11 @@ fn target(words: &Words) -> String {
         return words.url().to_owned();
     };
     let host = words.host();
-    let host = if host.contains(':') { format!("[{host}]") } else { host };
+    let host = if host.contains(':') {
+        format!("[{host}]")
+    } else {
+        host
+    };
     match &words.proxy_password {
         Some(password) if !page.contains('@') => format!("cache_object://{host}/{page}@{password}"),
         _ => format!("cache_object://{host}/{page}"),
@@ -94,11 +113,7 @@ fn target(words: &Words) -> String {
 }
 
 fn method(words: &Words) -> String {
-    let usual = match (&words.content, words.hops) {
-        (Some(_), _) => "PUT",
-        (None, Some(_)) => "TRACE",
-        (None, None) => "GET",
-    };
+    let usual = if words.hops.is_some() { "TRACE" } else { "GET" };
     words.method.clone().unwrap_or_else(|| usual.to_owned())
 }
 
@@ -127,13 +142,14 @@ fn content(words: &Words) -> anyhow::Result<Option<Vec<u8>>> {
     fs::read(path).with_context(|| format!("{name}")).map(Some)
 }
 
-/// `\n` is a line end as HTTP has it.
+/// `\n` is a line end as HTTP has it, with or without an `\r` before it.
 fn unescaped(text: &str) -> Vec<u8> {
-    let mut out = Vec::new();
+    let mut out: Vec<u8> = Vec::new();
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
         let plain = match letter {
             '\\' => match letters.next() {
+                Some('n') if out.ends_with(b"\r") => "\n".to_owned(),
                 Some('n') => "\r\n".to_owned(),
                 Some('r') => "\r".to_owned(),
                 Some('t') => "\t".to_owned(),
@@ -181,8 +197,22 @@ mod tests {
     fn options_become_fields() {
         check(
             &[
-                "-a", "-A", "", "-r", "-k", "-u", "user", "-w", "pass", "-i", "0", "-V", "1.1",
-                "-H", "X-One: 1\\nX-Two: 2\\n", "http://u@example.com:81/a",
+                "-a",
+                "-A",
+                "",
+                "-r",
+                "-k",
+                "-u",
+                "user",
+                "-w",
+                "pass",
+                "-i",
+                "0",
+                "-V",
+                "1.1",
+                "-H",
+                "X-One: 1\\r\\nX-Two: 2\\n",
+                "http://u@example.com:81/a",
             ],
             &[
                 "GET http://u@example.com:81/a HTTP/1.1",

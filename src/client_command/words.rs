@@ -78,7 +78,7 @@ pub(super) struct Words {
     /// Method
     #[arg(short = 'm', value_name = "METHOD")]
     pub(super) method: Option<String>,
-    /// Send this file; the method is PUT unless -m says otherwise
+    /// Send this file, with the method of -m
     #[arg(short = 'P', value_name = "FILE")]
     pub(super) content: Option<PathBuf>,
     /// Have the proxy ask the origin
@@ -100,7 +100,12 @@ pub(super) struct Words {
     #[arg(short = 'W', value_name = "PASSWORD")]
     pub(super) password: Option<String>,
     /// HTTP version; -: HTTP/0.9
-    #[arg(short = 'V', value_name = "VERSION", default_value = "1.0", allow_hyphen_values = true)]
+    #[arg(
+        short = 'V',
+        value_name = "VERSION",
+        default_value = "1.0",
+        allow_hyphen_values = true
+    )]
     pub(super) version: String,
 
     /// Not built: Negotiate at the proxy

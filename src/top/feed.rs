@@ -38,7 +38,11 @@ impl Source {
             format!("Authorization: Basic {token}\r\n")
         });
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let shown = if bare.contains(':') { format!("[{bare}]") } else { bare.to_owned() };
+        let shown = if bare.contains(':') {
+            format!("[{bare}]")
+        } else {
+            bare.to_owned()
+        };
         Self {
             wait: Wait {
                 host: bare.to_owned(),

@@ -58,7 +58,11 @@ pub(super) fn header(titles: &[&'static str], right: usize) -> Row<'static> {
     let cells = titles.iter().enumerate().map(|(place, title)| {
         let text = Text::styled(*title, QUIET);
         let is_number = right > 0 && place >= right || right == 0 && place < 3;
-        Cell::from(if is_number { text.right_aligned() } else { text })
+        Cell::from(if is_number {
+            text.right_aligned()
+        } else {
+            text
+        })
     });
     Row::new(cells)
 }
@@ -153,14 +157,23 @@ fn peer(peer: &PeerRow, width: usize) -> Line<'static> {
 fn helper(helper: &HelperRow, width: usize) -> Line<'static> {
     let style = if helper.queue > 0 { WARN } else { Style::new() };
     let facts = vec![
-        Span::raw(format!("{}/{} run  {} busy  ", helper.running, helper.max, helper.busy)),
+        Span::raw(format!(
+            "{}/{} run  {} busy  ",
+            helper.running, helper.max, helper.busy
+        )),
         Span::styled(format!("{} wait", helper.queue), style),
     ];
     sided(&helper.name, facts, width)
 }
 
 /// A name, facts, and how full it is.
-fn gauged(name: &str, facts: String, share: Option<f64>, width: usize, style: Style) -> Line<'static> {
+fn gauged(
+    name: &str,
+    facts: String,
+    share: Option<f64>,
+    width: usize,
+    style: Style,
+) -> Line<'static> {
     let share_of = share.unwrap_or(0.0).clamp(0.0, 1.0);
     #[expect(
         clippy::cast_possible_truncation,
@@ -188,7 +201,9 @@ fn sided(name: &str, facts: Vec<Span<'static>>, width: usize) -> Line<'static> {
         // The end of a path says more than its begin.
         true => {
             let hidden = name.chars().count() + 1 - room.max(1);
-            std::iter::once('…').chain(name.chars().skip(hidden)).collect()
+            std::iter::once('…')
+                .chain(name.chars().skip(hidden))
+                .collect()
         }
         false => name,
     };

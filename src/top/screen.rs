@@ -68,12 +68,18 @@ impl Screen {
     }
 
     pub(super) fn draw(&mut self, frame: &mut Frame<'_>) {
-        let tall = frame.area().height >= 34;
+        let tall = frame.area().height >= 30;
+        // What is left is halved, but hosts and parts need no more than this.
+        let half = frame
+            .area()
+            .height
+            .saturating_sub(if tall { 11 } else { 9 })
+            / 2;
         let [head, figures, charts, middle, below, foot] = Layout::vertical([
             Constraint::Length(1),
             Constraint::Length(3),
-            Constraint::Length(if tall { 7 } else { 4 }),
-            Constraint::Length(if tall { 12 } else { 7 }),
+            Constraint::Length(if tall { 6 } else { 4 }),
+            Constraint::Length(half.clamp(7, 20)),
             Constraint::Min(3),
             Constraint::Length(1),
         ])
@@ -127,7 +133,8 @@ impl Screen {
 
     fn draw_figures(&self, frame: &mut Frame<'_>, area: Rect) {
         let now = &self.live.now;
-        let share = |share: Option<f64>| share.map_or("–".into(), |share| Kind::Share.number(share));
+        let share =
+            |share: Option<f64>| share.map_or("–".into(), |share| Kind::Share.number(share));
         let time = |us: Option<u64>| us.map_or("–".into(), |us| figure(Kind::Time, us));
         let cells = [
             [
@@ -185,7 +192,14 @@ impl Screen {
             Layout::horizontal([Constraint::Percentage(50), Constraint::Percentage(50)])
                 .spacing(1)
                 .areas(area);
-        draw_chart(frame, left, "Requests/s", Kind::Rate, &requests, Color::Cyan);
+        draw_chart(
+            frame,
+            left,
+            "Requests/s",
+            Kind::Rate,
+            &requests,
+            Color::Cyan,
+        );
         draw_chart(frame, right, "p99", Kind::Time, &p99, Color::Magenta);
     }
 
@@ -285,7 +299,8 @@ fn draw_chart(
     let shown = values.get(hidden..).unwrap_or_default();
     let most = shown.iter().copied().fold(0.0, f64::max);
     let missing = usize::from(area.width).saturating_sub(shown.len());
-    let bars = std::iter::repeat_n(0, missing).chain(shown.iter().map(|value| rows::bar(*value, most)));
+    let bars =
+        std::iter::repeat_n(0, missing).chain(shown.iter().map(|value| rows::bar(*value, most)));
     let title = format!("{title}, at most {}", kind.number(most));
     let chart = Sparkline::default()
         .data(bars.collect::<Vec<u64>>())

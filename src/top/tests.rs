@@ -122,7 +122,11 @@ fn what_others_have_named_moves_no_cursor() {
     let lines = shown(live, Sort::Requests, 120, 24);
     assert_eq!(lines.len(), 24);
     let text = lines.concat();
-    assert!(!text.chars().any(|letter| letter.is_control() || letter == '\u{202e}'));
+    assert!(
+        !text
+            .chars()
+            .any(|letter| letter.is_control() || letter == '\u{202e}')
+    );
     assert!(text.contains("a [31mb c"));
 }
 
@@ -140,7 +144,10 @@ fn a_lost_proxy_is_told_and_the_last_figures_stay() {
     screen.put(story());
     screen.lost("Cannot connect");
     let text = plain(&mut screen, 80, 24).unwrap();
-    assert!(text.contains("no answer: Cannot connect") && text.contains("12,345"), "{text}");
+    assert!(
+        text.contains("no answer: Cannot connect") && text.contains("12,345"),
+        "{text}"
+    );
 }
 
 #[test]

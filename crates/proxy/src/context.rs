@@ -30,6 +30,7 @@ use crate::log::LogHandle;
 use crate::plan::Plan;
 use crate::record::{Hierarchy, Marks, Record, ResultTag};
 use crate::recycle::Recycle;
+use crate::tally::Tally;
 use crate::watch::Lookout;
 
 /// See the module.
@@ -42,6 +43,7 @@ pub struct Context {
     pub(crate) resolver: Resolver,
     pub(crate) pool: Rc<Pool>,
     pub(crate) cells: Arc<Cells>,
+    pub(crate) tally: Rc<RefCell<Tally>>,
     pub(crate) log: Rc<LogHandle>,
     pub(crate) buffers: Rc<Recycle<Vec<u8>>>,
     pub(crate) heads: Rc<Recycle<Box<ResponseHead>>>,
@@ -140,14 +142,7 @@ impl Context {
     ///
     /// It has none, or nobody could say.
     pub(crate) async fn resolve(&self, host: &str) -> Result<Arc<[IpAddr]>, DnsError> {
-        self.cells.count(Counter::DnsLookups);
-        match self.resolver.cached(host) {
-            Some(known) => {
-                self.cells.count(Counter::DnsHits);
-                known
-            }
-            None => self.resolver.resolve(host).await,
-        }
+        self.resolver.resolve(host).await
     }
 
     /// The hops for a request, in the order in which they are tried.

@@ -18,6 +18,7 @@ use wire::value::byteranges::Boundary;
 
 use crate::access::ConnectionLogin;
 use crate::cache::Parts;
+pub use crate::cache::listing::{ObjectReport, Objects, objects};
 pub use crate::cache::stored::StoredResponse;
 pub use crate::cache::summary::Summary;
 use crate::clients::Visit;

@@ -12,16 +12,19 @@ use rules::{Environment, Rules};
 use wire::http1::{Limits, Relaxed, Version};
 use wire::target::{Scheme, UriWhitespace};
 
+pub use crate::access::{ExternalReport, KnownUser, KnownUsers};
 use crate::access::{Externals, Logins};
 use crate::adapt::{LocationRewriter, Rewriter};
 use crate::cache::StoreId;
 use crate::clients::Clients;
 use crate::clients::users::UserAddresses;
 use crate::delay::Delays;
+use crate::delay::report::PoolReport;
 use crate::fetch::Guard;
 use crate::format::Formats;
 use crate::helpers::Helpers;
 use crate::hops::Peer;
+use crate::hops::peer::PeerReport;
 use crate::internal::own::Own;
 use crate::listen::target::split_host;
 use crate::marks::Marking;
@@ -321,6 +324,32 @@ impl Plan {
     /// Programs that aren't there, and without which a proxy doesn't start.
     pub fn missing(config: &Config) -> impl Iterator<Item = Problem> {
         Logins::missing(config)
+    }
+
+    /// The name that pages show.
+    pub fn visible_hostname(&self) -> &str {
+        &self.visible_hostname
+    }
+
+    /// The `cache_peer` lines and how their peers are.
+    pub fn peer_reports(&self) -> Vec<PeerReport> {
+        self.peers.iter().map(|peer| peer.report()).collect()
+    }
+
+    /// The delay pools and how full their buckets are, of each scope no more than `most`.
+    pub fn delay_reports(&self, most: usize, now_ns: u64) -> Vec<PoolReport> {
+        self.delays.report(&self.config, most, now_ns)
+    }
+
+    /// The `external_acl_type` lines and what is known by them.
+    pub fn external_reports(&self) -> Vec<ExternalReport> {
+        self.externals.report()
+    }
+
+    /// The users that are remembered, no more than `most` of them listed.
+    pub fn known_users(&self, most: usize, now_ns: u64) -> KnownUsers {
+        let users = |logins: &Logins| logins.users(most, now_ns);
+        self.logins.as_ref().map(users).unwrap_or_default()
     }
 
     /// Do requests that come in at `port` share one fetch (`collapsed_forwarding`)?

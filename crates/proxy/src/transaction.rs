@@ -290,7 +290,8 @@ fn close_record(
         record.set_user(user.as_bytes());
     }
     if watched {
-        cx.lookout.note(record, received, cx.plan.config.strip_query_terms);
+        cx.lookout
+            .note(record, received, cx.plan.config.strip_query_terms);
     }
     let Some(received) = received else {
         let url = match (record.error, record.status) {

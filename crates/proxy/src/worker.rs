@@ -214,6 +214,7 @@ impl Worker {
             resolver: orders.resolver.counting_in(&setup.cells),
             pool: Rc::new(pool),
             cells: Arc::clone(&setup.cells),
+            tally: Rc::default(),
             log: Rc::new(orders.log.handle(place(orders, setup.id).unwrap_or(0))),
             buffers: Rc::default(),
             heads: Rc::default(),
@@ -333,6 +334,7 @@ impl Worker {
             resolver: orders.resolver.counting_in(&before.cells),
             pool: Rc::clone(&before.pool),
             cells: Arc::clone(&before.cells),
+            tally: Rc::clone(&before.tally),
             log: Rc::new(orders.log.handle(place)),
             buffers: Rc::clone(&before.buffers),
             heads: Rc::clone(&before.heads),
@@ -433,9 +435,18 @@ async fn answer(worker: Rc<Worker>, mut letters: Letters) {
     }
 }
 
-/// Tries dead peers now and then; one that can be connected to is up again.
+/// Finds peers by their names, so that it is known where they are before they are needed. Tries dead ones now and
+/// then; one that can be connected to is up again.
 async fn probe(worker: Rc<Worker>) {
     loop {
+        let cx = worker.context();
+        for peer in cx.plan.peers.iter().filter(|peer| !peer.is_found()) {
+            // A failure is remembered by the name cache for a while, and told where the peer is used.
+            if let Ok(addresses) = cx.resolver.resolve(&peer.config.host).await {
+                peer.is_at(&addresses);
+            }
+        }
+        drop(cx);
         tokio::time::sleep(Duration::from_secs(PROBE_SECS)).await;
         let cx = worker.context();
         for peer in cx.plan.peers.iter().filter(|peer| !peer.is_up()) {

@@ -93,6 +93,14 @@ impl Cells {
         }
     }
 
+    /// This thread's share of a histogram.
+    #[must_use]
+    pub fn histogram(&self, histogram: Histogram) -> Distribution {
+        let mut share = Distribution::new();
+        self.add_to(histogram, &mut share);
+        share
+    }
+
     pub(crate) fn add_to(&self, histogram: Histogram, into: &mut Distribution) {
         if let Some(buckets) = self.histograms.get(histogram as usize) {
             buckets.add_to(into);

@@ -159,9 +159,17 @@ table! {
     IdleExpired "idle_expired" Count "Idle connections closed by their timeout.";
 
     // DNS.
-    DnsLookups "dns_lookups" Count "Names asked of the name cache.";
+    DnsLookups "dns_lookups" Count "Names and addresses whose addresses were asked of the name cache.";
     DnsHits "dns_hits" Count "Names answered by the name cache or the hosts file.";
     DnsNegativeHits "dns_negative_hits" Count "Names answered by a cached failure.";
+    DnsNumeric "dns_numeric" Count "Addresses asked of the name cache as if they were names.";
+    DnsInvalid "dns_invalid" Count "Names asked of the name cache that can't be names.";
+    DnsNameLookups "dns_name_lookups" Count "Addresses whose names were asked of the name cache.";
+    DnsNameHits "dns_name_hits" Count "Of these, answered by the name cache or the hosts file.";
+    DnsNameNegativeHits "dns_name_negative_hits" Count "Of these, answered by a cached failure.";
+    DnsAnswersA "dns_answers_a" Count "Answers of name servers that held IPv4 addresses.";
+    DnsAnswersAaaa "dns_answers_aaaa" Count "Answers of name servers that held IPv6 addresses.";
+    DnsAliasOnly "dns_alias_only" Count "Answers of name servers that held an alias and no address.";
     DnsQueries "dns_queries" Count "Names sent to name servers.";
     DnsShared "dns_shared" Count "Lookups that waited for a query already under way.";
     DnsFailures "dns_failures" Count "Names that could not be resolved.";
@@ -251,6 +259,8 @@ table! {
     DnsTime "dns_time" Microseconds "Time that name servers took.";
     ConnectTime "connect_time" Microseconds "Time that connecting to a next hop took.";
     HelperTime "helper_time" Microseconds "Time that helper programs took for an answer.";
+    HopUses "hop_uses" Count "Requests that a connection to an origin or a peer carried, once it is closed.";
+    ClientUses "client_uses" Count "Requests that a client's connection carried, once it is closed.";
     ReplySize "reply_size" Bytes "Size of replies sent to clients, heads included.";
     HopReadSize "hop_read_size" Bytes "Size of reads from origins and peers, less one: a full power of two closes its bucket.";
 }

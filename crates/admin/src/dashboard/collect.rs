@@ -90,12 +90,21 @@ pub(super) fn live(sources: &Sources<'_>, recorder: &mut Recorder, wish: Wish) -
         latency: latency(&long),
         by: if wish.by_bytes { "bytes" } else { "requests" }.to_owned(),
         hosts: hosts.get(place).map(|all| ranked(all)).unwrap_or_default(),
-        clients: clients.get(place).map(|all| ranked(all)).unwrap_or_default(),
+        clients: clients
+            .get(place)
+            .map(|all| ranked(all))
+            .unwrap_or_default(),
         errors: errors(&long, &all),
         store: places(sources.store),
         process: process(&lately),
         peers: peers(sources.plan),
-        helpers: sources.helpers.pools().iter().take(ROWS_MAX).map(helper).collect(),
+        helpers: sources
+            .helpers
+            .pools()
+            .iter()
+            .take(ROWS_MAX)
+            .map(helper)
+            .collect(),
         workers: workers(sources, recorder),
         active: active(sources, wish.rows),
         recent: recent.iter().map(transaction).collect(),
@@ -169,11 +178,16 @@ fn series(history: &History, recorder: &Recorder, now: Now, since: i64) -> Serie
         let requests = counted(Counter::ClientRequests);
         let hits: u64 = HITS.iter().map(|hit| counted(*hit)).sum();
         series.at.push(unix_secs);
+        series.requests.push(rate(requests));
         series.hits.push(rate(hits));
         series.misses.push(rate(requests.saturating_sub(hits)));
         series.errors.push(rate(counted(Counter::Errors)));
-        series.out_bytes.push(rate(counted(Counter::ClientBytesOut)));
+        series
+            .out_bytes
+            .push(rate(counted(Counter::ClientBytesOut)));
         series.hop_bytes.push(rate(counted(Counter::HopBytesIn)));
+        let connections = after.snapshot.gauge(Gauge::ClientConnections);
+        series.connections.push(connections);
         series.hit_share.push(share(hits, requests));
         let times = recorder.second(at_ns);
         let quantile = |place: usize| times.and_then(|times| times.get(place).copied());
@@ -235,18 +249,20 @@ fn places(store: &Store) -> Vec<Place> {
     }];
     let volumes = store.volumes().map(|volumes| volumes.usage().each);
     let volumes = volumes.unwrap_or_default();
-    places.extend(volumes.into_iter().take(ROWS_MAX).map(|(path, usage)| Place {
-        name: path.display().to_string(),
-        state: match usage.state {
-            VolumeState::Serving => "serving",
-            VolumeState::Recovering => "recovering",
-            VolumeState::OutOfService => "out of service",
+    places.extend(volumes.into_iter().take(ROWS_MAX).map(|(path, usage)| {
+        Place {
+            name: path.display().to_string(),
+            state: match usage.state {
+                VolumeState::Serving => "serving",
+                VolumeState::Recovering => "recovering",
+                VolumeState::OutOfService => "out of service",
+            }
+            .to_owned(),
+            bytes: usage.bytes,
+            bytes_max: usage.bytes_max,
+            used: share(usage.bytes, usage.bytes_max),
+            objects: usage.objects,
         }
-        .to_owned(),
-        bytes: usage.bytes,
-        bytes_max: usage.bytes_max,
-        used: share(usage.bytes, usage.bytes_max),
-        objects: usage.objects,
     }));
     places
 }
@@ -311,7 +327,12 @@ fn load(report: &WorkerReport) -> WorkerLoad {
 }
 
 fn active(sources: &Sources<'_>, rows: usize) -> Vec<ActiveRow> {
-    let all = sources.reports.iter().flat_map(|report| &report.transactions);
+    let all = sources
+        .reports
+        .iter()
+        .flat_map(|report| &report.transactions);
+    // Who looks doesn't want to see that.
+    let all = all.filter(|one| !one.url.contains("/squid-internal-mgr/"));
     let mut all: Vec<&TransactionReport> = all.collect();
     all.sort_by_key(|one| one.started_ns);
     let row = |one: &&TransactionReport| ActiveRow {

@@ -71,7 +71,7 @@ impl Kind {
 }
 
 /// What stands for a value that isn't known.
-pub const UNKNOWN: &str = "–";
+pub(super) const UNKNOWN: &str = "–";
 
 /// `1,234,567`
 fn count(value: f64) -> String {

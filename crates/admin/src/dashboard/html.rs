@@ -63,7 +63,7 @@ pub(super) fn transaction(live: &Json, id: &str, found: Option<&Json>) -> String
             push_phases(&mut out, row);
             out += "<dl>";
             for fact in TRANSACTION_FACTS {
-                let shown = shown(fact.kind, &row[fact.field]);
+                let shown = shown(fact.kind, of(row, fact.field));
                 if !shown.is_empty() && shown != UNKNOWN && shown != "0" {
                     write_to(
                         &mut out,
@@ -79,9 +79,13 @@ pub(super) fn transaction(live: &Json, id: &str, found: Option<&Json>) -> String
 }
 
 fn document(page: Page, live: &Json, content: &str) -> String {
-    let host = live["program"]["host"].as_str().unwrap_or_default();
+    let host = of(of(live, "program"), "host").as_str().unwrap_or_default();
     let link = |to: Page, href: &str, title: &str| {
-        let here = if page == to { " aria-current=\"page\"" } else { "" };
+        let here = if page == to {
+            " aria-current=\"page\""
+        } else {
+            ""
+        };
         format!("<a href=\"{href}\"{here}>{title}</a>")
     };
     let about = [
@@ -143,7 +147,10 @@ fn document(page: Page, live: &Json, content: &str) -> String {
 fn push_tile(out: &mut String, tile: &Tile, live: &Json) {
     write_to(
         out,
-        format_args!("<section class=\"tile\"><h2>{}</h2><p class=\"big\">", tile.title),
+        format_args!(
+            "<section class=\"tile\"><h2>{}</h2><p class=\"big\">",
+            tile.title
+        ),
     );
     push_value(out, &tile.value, live);
     *out += "</p><p class=\"below\">";
@@ -151,9 +158,7 @@ fn push_tile(out: &mut String, tile: &Tile, live: &Json) {
         push_value(out, value, live);
     }
     *out += "</p>";
-    if !tile.series.is_empty() {
-        push_svg(out, &[tile.series], false, Kind::Count, live);
-    }
+    push_svg(out, &[tile.series], false, tile.value.kind, live);
     *out += "</section>";
 }
 
@@ -175,10 +180,15 @@ fn push_value(out: &mut String, value: &Value, live: &Json) {
 fn push_chart(out: &mut String, chart: &Chart, live: &Json) {
     write_to(
         out,
-        format_args!("<figure class=\"card\"><figcaption><h2>{}</h2>", chart.title),
+        format_args!(
+            "<figure class=\"card\"><figcaption><h2>{}</h2>",
+            chart.title
+        ),
     );
     for (number, (series, words)) in chart.lines.iter().enumerate() {
-        let last = live["series"][series].as_array().and_then(|all| all.last());
+        let last = of(of(live, "series"), series)
+            .as_array()
+            .and_then(|all| all.last());
         write_to(
             out,
             format_args!(
@@ -190,25 +200,28 @@ fn push_chart(out: &mut String, chart: &Chart, live: &Json) {
     }
     *out += "<time></time></figcaption><div class=\"plot\">";
     let series: Vec<&str> = chart.lines.iter().map(|(series, _)| *series).collect();
-    let top = push_svg(out, &series, chart.stacked, chart.kind, live);
+    let scale = push_svg(out, &series, chart.stacked, chart.kind, live);
     write_to(
         out,
         format_args!(
-            "<span class=\"top\">{}</span></div><p class=\"axis\"><span>5 minutes ago</span><span>now</span></p></figure>",
-            chart.kind.number(top)
+            "<span class=\"top\">{}</span><span class=\"floor\">{}</span></div>\
+             <p class=\"axis\"><span>5 minutes ago</span><span>now</span></p></figure>",
+            chart.kind.number(scale.top),
+            scale
+                .floor
+                .map_or_else(String::new, |floor| chart.kind.number(floor)),
         ),
     );
 }
 
-/// Draws lists of the series, and gives the value at the top.
-fn push_svg(out: &mut String, series: &[&str], stacked: bool, kind: Kind, live: &Json) -> f64 {
+/// Draws lists of the series, and gives their scale.
+fn push_svg(out: &mut String, series: &[&str], stacked: bool, kind: Kind, live: &Json) -> Scale {
     let lists: Vec<Vec<Option<f64>>> = series
         .iter()
-        .map(|name| numbers(&live["series"][name]))
+        .map(|name| numbers(of(of(live, "series"), name)))
         .collect();
     let lines = if stacked { stack(&lists) } else { lists };
-    let highest = lines.iter().flatten().flatten().copied().fold(0.0, f64::max);
-    let top = ceiling(highest);
+    let scale = Scale::of(&lines, kind);
     write_to(
         out,
         format_args!(
@@ -220,7 +233,7 @@ fn push_svg(out: &mut String, series: &[&str], stacked: bool, kind: Kind, live: 
         ),
     );
     for (number, line) in lines.iter().enumerate() {
-        let (line, area) = paths(line, top);
+        let (line, area) = paths(line, scale);
         write_to(
             out,
             format_args!(
@@ -229,7 +242,7 @@ fn push_svg(out: &mut String, series: &[&str], stacked: bool, kind: Kind, live: 
         );
     }
     *out += "</svg>";
-    top
+    scale
 }
 
 fn numbers(list: &Json) -> Vec<Option<f64>> {
@@ -252,19 +265,57 @@ fn stack(lists: &[Vec<Option<f64>>]) -> Vec<Vec<Option<f64>>> {
     stacked
 }
 
-/// 1, 2 or 5 times a power of ten, not below the value.
+/// How high a value is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Scale {
+    top: f64,
+    /// The lowest value of a logarithmic scale: times go from microseconds to minutes.
+    floor: Option<f64>,
+}
+
+impl Scale {
+    fn of(lines: &[Vec<Option<f64>>], kind: Kind) -> Self {
+        let values = || lines.iter().flatten().flatten().copied();
+        let highest = values().fold(0.0, f64::max);
+        if kind != Kind::Time {
+            let top = ceiling(highest);
+            return Self { top, floor: None };
+        }
+        let power = |value: f64| 10_f64.powf(value);
+        let lowest = values()
+            .filter(|value| *value > 0.0)
+            .fold(highest, f64::min);
+        let floor = power(lowest.max(1.0).log10().floor());
+        Self {
+            top: power(highest.max(1.0).log10().ceil()).max(floor * 10.0),
+            floor: Some(floor),
+        }
+    }
+
+    /// From 0, at the bottom, to 1.
+    fn height(self, value: f64) -> f64 {
+        let height = match self.floor {
+            Some(floor) if value > floor => (value / floor).ln() / (self.top / floor).ln(),
+            Some(_) => 0.0,
+            None => value / self.top,
+        };
+        height.clamp(0.0, 1.0)
+    }
+}
+
+/// A round number, not below the value.
 fn ceiling(value: f64) -> f64 {
     if value <= 0.0 {
         return 1.0;
     }
     let power = 10_f64.powf(value.log10().floor());
-    let steps = [1.0, 2.0, 5.0, 10.0];
+    let steps = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0];
     let step = steps.into_iter().find(|step| step * power >= value);
     step.unwrap_or(10.0) * power
 }
 
 /// The line through the values, and the area below it. The last value is at the right edge; what isn't known is a gap.
-fn paths(values: &[Option<f64>], top: f64) -> (String, String) {
+fn paths(values: &[Option<f64>], scale: Scale) -> (String, String) {
     let (mut line, mut area) = (String::new(), String::new());
     let mut start: Option<f64> = None;
     #[expect(clippy::cast_precision_loss, reason = "a few hundred points")]
@@ -274,7 +325,10 @@ fn paths(values: &[Option<f64>], top: f64) -> (String, String) {
             close(&mut area, start.take(), x(place.saturating_sub(1)));
             continue;
         };
-        let (x, y) = (x(place), HEIGHT - 1.0 - (value / top).clamp(0.0, 1.0) * (HEIGHT - 2.0));
+        let (x, y) = (
+            x(place),
+            HEIGHT - 1.0 - scale.height(*value) * (HEIGHT - 2.0),
+        );
         if start.is_none() {
             write_to(&mut area, format_args!("M{x} {HEIGHT}L{x} {y:.1}"));
             write_to(&mut line, format_args!("M{x} {y:.1}"));
@@ -304,7 +358,7 @@ fn push_table(out: &mut String, table: &Table, live: &Json) {
         ),
     );
     if matches!(table.list, "hosts" | "clients") {
-        push_choice(out, live["by"].as_str().unwrap_or_default());
+        push_choice(out, of(live, "by").as_str().unwrap_or_default());
     }
     write_to(
         out,
@@ -326,12 +380,12 @@ fn push_table(out: &mut String, table: &Table, live: &Json) {
         );
     }
     *out += "</tr></thead><tbody>";
-    let rows = live[table.list].as_array().map(Vec::as_slice);
+    let rows = of(live, table.list).as_array().map(Vec::as_slice);
     let rows = rows.unwrap_or_default();
     for row in rows {
         *out += "<tr>";
         for column in table.columns {
-            push_cell(out, column, &row[column.field]);
+            push_cell(out, column, of(row, column.field));
         }
         *out += "</tr>";
     }
@@ -352,7 +406,11 @@ fn push_table(out: &mut String, table: &Table, live: &Json) {
 fn push_choice(out: &mut String, by: &str) {
     *out += "<span class=\"by\">";
     for (word, href) in [("requests", "."), ("bytes", "?by=bytes")] {
-        let here = if by == word { " aria-current=\"true\"" } else { "" };
+        let here = if by == word {
+            " aria-current=\"true\""
+        } else {
+            ""
+        };
         write_to(out, format_args!("<a href=\"{href}\"{here}>by {word}</a>"));
     }
     *out += "</span>";
@@ -384,16 +442,16 @@ fn push_cell(out: &mut String, column: &Column, value: &Json) {
             let class = value.as_u64().unwrap_or(0) / 100;
             cell(format!("<span class=\"s{class}\">{text}</span>"))
         }
-        Kind::Text if column.field == "state" => {
-            cell(format!("<span class=\"state\" data-state=\"{text}\">{text}</span>"))
-        }
+        Kind::Text if column.field == "state" => cell(format!(
+            "<span class=\"state\" data-state=\"{text}\">{text}</span>"
+        )),
         _ => cell(text.to_string()),
     };
 }
 
 /// Where the time of a transaction went.
 fn push_phases(out: &mut String, row: &Json) {
-    let us = |field: &str| row[field].as_f64();
+    let us = |field: &str| of(row, field).as_f64();
     let Some(all) = us("elapsed_us").filter(|all| *all > 0.0) else {
         return;
     };
@@ -428,6 +486,11 @@ fn push_phases(out: &mut String, row: &Json) {
         );
     }
     *out += "</p>";
+}
+
+/// A member of an object; null where there is none.
+fn of<'j>(object: &'j Json, name: &str) -> &'j Json {
+    object.get(name).unwrap_or(&Json::Null)
 }
 
 /// A value as text, not escaped yet.

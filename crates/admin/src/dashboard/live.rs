@@ -103,7 +103,9 @@ pub struct Figures {
 pub struct Series {
     /// Seconds since 1970.
     pub at: Vec<i64>,
-    /// Requests answered from the cache, per second.
+    /// Requests per second.
+    pub requests: Vec<f64>,
+    /// Of these, answered from the cache.
     pub hits: Vec<f64>,
     /// All other requests, per second.
     pub misses: Vec<f64>,
@@ -113,6 +115,8 @@ pub struct Series {
     pub out_bytes: Vec<f64>,
     /// Bytes per second from origins and peers.
     pub hop_bytes: Vec<f64>,
+    /// Client connections.
+    pub connections: Vec<u64>,
     /// Share of requests answered from the cache.
     pub hit_share: Vec<Option<f64>>,
     /// Half of that second's requests took less, microseconds.

@@ -16,7 +16,6 @@ mod collect;
 mod figures;
 mod html;
 pub mod live;
-mod process;
 mod query;
 mod recorder;
 mod tables;
@@ -84,7 +83,13 @@ pub(crate) fn answer(scene: &Scene<'_>, reports: &[WorkerReport]) -> Answer {
             let row = found.map(|found| json(&collect::transaction(&found)));
             html::transaction(&live(), id, row.as_ref())
         }
-        _ => return with_policy(404, HTML, b"<!DOCTYPE html><title>404</title>No such page.".into()),
+        _ => {
+            return with_policy(
+                404,
+                HTML,
+                b"<!DOCTYPE html><title>404</title>No such page.".into(),
+            );
+        }
     };
     with_policy(200, HTML, text.into_bytes())
 }

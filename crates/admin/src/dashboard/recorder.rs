@@ -150,10 +150,7 @@ pub(super) const TIMED: [(&str, &[Histogram]); 5] = [
     ("all", &SERVICE_TIMES),
     (
         "from the cache",
-        &[
-            Histogram::ServiceTimeHit,
-            Histogram::ServiceTimeNotModified,
-        ],
+        &[Histogram::ServiceTimeHit, Histogram::ServiceTimeNotModified],
     ),
     ("validated", &[Histogram::ServiceTimeNearHit]),
     ("fetched", &[Histogram::ServiceTimeMiss]),

@@ -34,7 +34,7 @@ pub(super) struct Tile {
     pub(super) value: Value,
     /// Words and fields of the small line.
     pub(super) below: &'static [Value],
-    /// The list of `Live::series` that is drawn; empty: none.
+    /// The list of `Live::series` that is drawn.
     pub(super) series: &'static str,
 }
 
@@ -85,7 +85,7 @@ pub(super) const TILES: &[Tile] = &[
             value("", "/now/requests_total", Kind::Count, " in all"),
             value("", "/now/active", Kind::Count, " in progress"),
         ],
-        series: "",
+        series: "requests",
     },
     Tile {
         title: "From the cache",
@@ -122,7 +122,7 @@ pub(super) const TILES: &[Tile] = &[
             value("", "/now/hop_connections", Kind::Count, " to origins"),
             value("", "/now/tunnels", Kind::Count, " tunnels"),
         ],
-        series: "",
+        series: "connections",
     },
 ];
 
@@ -180,7 +180,7 @@ pub(super) const OVERVIEW: &[Table] = &[
     },
     Table {
         list: "latency",
-        title: "Time to answer",
+        title: "Times by outcome",
         note: "last 5 minutes",
         empty: "No request yet.",
         wide: false,

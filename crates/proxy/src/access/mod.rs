@@ -18,9 +18,10 @@ use crate::flow::{Admitted, Permit, Received};
 use crate::plan::PortMode;
 use crate::record::Record;
 
+pub use external::ExternalReport;
 pub(crate) use external::Externals;
 pub(crate) use indirect::follow;
-pub use login::Challenge;
+pub use login::{Challenge, KnownUser, KnownUsers};
 pub(crate) use login::{ConnectionLogin, Logins, add_fields as add_login_fields};
 pub(crate) use refusal::of as refusal_of;
 

@@ -194,6 +194,7 @@ pub(super) fn storable(
     }
     let caching = &cx.plan.rules.caching;
     let judged = caching.storable(&exchange(cx, received, head));
+    cx.tally.borrow_mut().judged(&judged);
     judged
         .map_err(|why| record.cache.because(Detail::NotStored(why)))
         .ok()

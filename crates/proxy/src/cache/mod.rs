@@ -5,6 +5,7 @@ mod answer;
 mod assemble;
 mod background;
 mod fill;
+pub(crate) mod listing;
 mod meet;
 mod part;
 mod persist;

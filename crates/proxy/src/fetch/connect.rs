@@ -123,7 +123,7 @@ pub(crate) async fn connect(
                 DialFailure::TimedOut => failure.with_status(504),
                 _ => failure,
             };
-            hop.failed(&failure);
+            hop.failed(&failure, cx.unix_secs());
             Err(failure)
         }
     }
@@ -142,7 +142,11 @@ async fn addresses(
     let (host, port) = (peer.config.host.as_str(), peer.config.http_port);
     match host.parse() {
         Ok(ip) => Ok([SocketAddr::new(ip, port)].into_iter().collect()),
-        Err(_) => Ok(with_port(&resolve(cx, host).await?, port)),
+        Err(_) => {
+            let addresses = resolve(cx, host).await?;
+            peer.is_at(&addresses);
+            Ok(with_port(&addresses, port))
+        }
     }
 }
 

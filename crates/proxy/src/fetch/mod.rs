@@ -180,9 +180,15 @@ pub(crate) async fn send<'c>(
                 .attempt(hop, source, &mut input, output.as_deref_mut(), record)
                 .await
             {
-                Ok(fetched) => return Ok(fetched),
+                Ok(fetched) => {
+                    cx.tally
+                        .borrow_mut()
+                        .answered(tries.into(), record.talk.status);
+                    return Ok(fetched);
+                }
                 Err(failure) => failure,
             };
+            cx.tally.borrow_mut().answered(tries.into(), 0);
             let may_repeat = (input.is_some() || received.framing == Framing::None)
                 && (received.head.method.is_idempotent()
                     || failure.kind == FailureKind::ConnectFail
@@ -245,13 +251,17 @@ impl<'c> Job<'_, 'c> {
             None => Wish::Usual,
         };
         record.talk.connected(&link.stream, began);
+        cx.tally.borrow_mut().sent(&self.received.head.fields);
+        if let Some(peer) = &hop.peer {
+            peer.asked();
+        }
         let mut exchange = self.send_head(hop, link, wish, input).await?;
         let mut interims = 0;
         let method = self.received.head.method.clone();
         loop {
             let answering = exchange.answer(cx, &method, self.order.upgrade, &mut interims);
             let answer = self.unless_client_leaves(input, pin!(answering)).await;
-            let answer = answer.inspect_err(|failure| hop.failed(failure))?;
+            let answer = answer.inspect_err(|failure| hop.failed(failure, cx.unix_secs()))?;
             match answer {
                 Answer::Interim(rest, head) => {
                     self.pass_interim(head, output.as_deref_mut()).await?;
@@ -264,6 +274,10 @@ impl<'c> Job<'_, 'c> {
                     }
                     hop.worked();
                     record.talk.answered(head.status, cx.clock.now());
+                    cx.tally.borrow_mut().replies.count(&head.fields);
+                    if let Some(peer) = hop.peer.as_ref().filter(|_| body.stays_open()) {
+                        peer.kept_alive();
+                    }
                     body.proxy_auth = hop.proxy_auth();
                     body.proxy_only = hop.is_proxy_only() || login::is_about(hop, &head.fields);
                     let may_pin = login::may_pin(self.received, hop, &head, is_pinned);

@@ -389,6 +389,11 @@ impl<'c> OriginBody<'c> {
 }
 
 impl OriginBody<'_> {
+    /// Can the connection be used again afterwards?
+    pub(super) const fn stays_open(&self) -> bool {
+        !matches!(self.then, Then::Close)
+    }
+
     /// The connection ends with this exchange: it is a user's.
     pub(crate) fn keep_from_others(&mut self) {
         self.then = Then::Close;

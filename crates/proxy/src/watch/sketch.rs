@@ -70,7 +70,11 @@ impl<K: Clone + Eq + Hash> Sketch<K> {
 
     /// A seat for a newcomer: a free one, or that of the lightest, whose weight it inherits.
     fn seat(&mut self, key: K) -> usize {
-        let lightest = self.seats.iter().enumerate().min_by_key(|(_, seat)| seat.weight);
+        let lightest = self
+            .seats
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, seat)| seat.weight);
         let (place, weight) = match lightest {
             Some((place, seat)) if self.seats.len() >= SEATS => (place, seat.weight),
             _ => (self.seats.len(), 0),

@@ -132,7 +132,13 @@ fn url(received: &Received<'_>, strips_query: bool) -> String {
     let whole = if target.user_info().is_empty() {
         target.url().to_vec()
     } else {
-        [target.scheme_name(), b"://", target.authority(), target.path()].concat()
+        [
+            target.scheme_name(),
+            b"://",
+            target.authority(),
+            target.path(),
+        ]
+        .concat()
     };
     let shown = match strips_query {
         true => stripped(received.head.method.as_str().as_bytes(), &whole),

@@ -165,10 +165,25 @@ function stack(lists) {
 function ceiling(value) {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
-  return ([1, 2, 5].find((step) => step * power >= value) || 10) * power;
+  return ([1, 1.5, 2, 3, 4, 5, 6, 8].find((step) => step * power >= value) || 10) * power;
 }
 
-function paths(values, top) {
+// How high a value is drawn, from 0 to 1. Times have a logarithmic scale: they go from microseconds to minutes.
+function scaleOf(lines, kind) {
+  const values = lines.flat().filter((value) => value !== null && value !== undefined);
+  const highest = Math.max(0, ...values);
+  if (kind !== "time") {
+    const top = ceiling(highest);
+    return { top, floor: null, height: (value) => Math.min(Math.max(value / top, 0), 1) };
+  }
+  const lowest = Math.min(highest, ...values.filter((value) => value > 0));
+  const floor = 10 ** Math.floor(Math.log10(Math.max(lowest, 1)));
+  const top = Math.max(10 ** Math.ceil(Math.log10(Math.max(highest, 1))), floor * 10);
+  const height = (value) => (value > floor ? Math.min(Math.log(value / floor) / Math.log(top / floor), 1) : 0);
+  return { top, floor, height };
+}
+
+function paths(values, scale) {
   let line = "", area = "", start = null;
   const x = (place) => WIDTH - (values.length - 1 - place);
   const close = (end) => {
@@ -177,7 +192,7 @@ function paths(values, top) {
   };
   values.forEach((value, place) => {
     if (value === null || value === undefined) return close(x(Math.max(place - 1, 0)));
-    const point = `${x(place)} ${(HEIGHT - 1 - Math.min(Math.max(value / top, 0), 1) * (HEIGHT - 2)).toFixed(1)}`;
+    const point = `${x(place)} ${(HEIGHT - 1 - scale.height(value) * (HEIGHT - 2)).toFixed(1)}`;
     if (start === null) {
       start = x(place);
       area += `M${start} ${HEIGHT}L${point}`;
@@ -194,14 +209,16 @@ function paths(values, top) {
 function putChart(chart) {
   const lists = chart.dataset.series.split(" ").map((name) => series[name] || []);
   const lines = chart.classList.contains("stacked") ? stack(lists) : lists;
-  const top = ceiling(Math.max(0, ...lines.flat()));
+  const scale = scaleOf(lines, chart.dataset.as);
   lines.forEach((values, number) => {
-    const [line, area] = paths(values, top);
+    const [line, area] = paths(values, scale);
     chart.children[2 * number].setAttribute("d", area);
     chart.children[2 * number + 1].setAttribute("d", line);
   });
-  const label = chart.parentElement.querySelector(".top");
-  if (label) setText(label, shown(chart.dataset.as, top));
+  for (const end of ["top", "floor"]) {
+    const label = chart.parentElement.querySelector(":scope > ." + end);
+    if (label) setText(label, scale[end] === null ? "" : shown(chart.dataset.as, scale[end]));
+  }
 }
 
 // The legends show the last second, or the one that is pointed at.
