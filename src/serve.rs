@@ -106,7 +106,7 @@ async fn live(
     let (orders, asked) = mpsc::channel(ORDERS_MAX);
     let shared = supports::open(&config, files, names, orders);
     shared.admin.show_config(text);
-    let mut cache_dirs = CacheDirs::default();
+    let mut cache_dirs = CacheDirs::new();
     cache_dirs.arrange(&config, &shared.store);
     let plan = match supports::plan(config, &shared.helpers, None) {
         Ok(plan) => Arc::new(plan),

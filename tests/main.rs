@@ -49,6 +49,8 @@ mod house;
 mod letter;
 mod login;
 mod logs;
+mod manager;
+mod manager_pages;
 mod panics;
 mod peer_login;
 mod peers;

@@ -249,9 +249,12 @@ impl Context {
         if tag.is_hit() {
             cells.add(Counter::HitBytes, record.sent_bytes());
         }
-        if let Some(kind) = record.error {
+        if let Some(error) = record.error {
             cells.count(Counter::Errors);
-            cells.count(kind.row().counter);
+            cells.count(error.row().counter);
+            if let Some(limit) = limit_of(error, record.status) {
+                cells.count(limit);
+            }
         }
         if record.outcome.marks.has(Marks::ABORTED) {
             cells.count(Counter::Aborted);
@@ -276,6 +279,17 @@ impl Context {
             ResultTag::Tunnel => return,
         });
     }
+}
+
+/// Which limit has bitten, where a failure tells.
+fn limit_of(error: FailureKind, status: u16) -> Option<Counter> {
+    Some(match (error, status) {
+        (FailureKind::RequestParseTimeout, _) => Counter::TimeoutsRequest,
+        (FailureKind::ReadTimeout, _) => Counter::TimeoutsRead,
+        (FailureKind::TooBig, 413) => Counter::LimitRequestBody,
+        (FailureKind::TooBig, 414 | 431) => Counter::LimitRequestHead,
+        _ => return None,
+    })
 }
 
 /// Where the service time of a request counts, as Squid has it.

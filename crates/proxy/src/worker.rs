@@ -282,6 +282,8 @@ impl Worker {
             worker: self.id,
             requests: self.cells.get(Counter::ClientRequests),
             busy: Handle::current().metrics().worker_total_busy_duration(0),
+            tasks: Handle::current().metrics().num_alive_tasks(),
+            tally: self.context().tally.borrow().clone(),
             ..WorkerReport::default()
         };
         self.seats.tell(&mut report);

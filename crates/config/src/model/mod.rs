@@ -82,7 +82,7 @@ pub struct Config {
     pub client_ip_max_connections: Option<u32>,
     /// May a name lead to this address that is not of the public Internet? Empty: yes.
     pub private_destination_access: Vec<AccessRule>,
-    /// Who may read what on a `manager_port`? Never empty: without a line, this host alone.
+    /// Who may read what on a `manager_port`? Empty only without such a port: without a line, this host alone may.
     pub manager_access: Vec<AccessRule>,
     /// May this request be served? Empty: no.
     pub http_access: Vec<AccessRule>,

@@ -40,9 +40,11 @@ impl Draft {
         told
     }
 
-    /// Without a `manager_access` line, this host alone may ask.
+    /// Without a `manager_access` line, this host alone may ask at a `manager_port`.
     fn manage_from_here(&mut self) {
-        if self.config.manager_access.is_empty() {
+        let mut ports = self.config.ports.iter();
+        let has_port = ports.any(|port| port.mode == PortMode::Manager);
+        if has_port && self.config.manager_access.is_empty() {
             self.config.manager_access.push(AccessRule {
                 allow: true,
                 acls: vec![AclRef {

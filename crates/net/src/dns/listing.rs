@@ -118,6 +118,12 @@ impl Resolver {
         self.shared.hosts().sizes()
     }
 
+    /// Greatest UDP answer that is asked for; `None` without EDNS.
+    #[must_use]
+    pub fn edns_bytes_max(&self) -> Option<u16> {
+        self.shared.options.packet_bytes_max
+    }
+
     /// Who is asked, in the order of the configuration.
     #[must_use]
     pub fn name_servers(&self) -> &[NameServer] {

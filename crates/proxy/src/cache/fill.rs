@@ -16,7 +16,7 @@ use rules::caching::storable::Storable;
 use rules::caching::validate::agrees;
 use rules::caching::vary::Selector;
 use rules::{List, ReplyFacts};
-use stats::Counter;
+use stats::{Counter, Gauge};
 use store::{Filler, Keep, KeyRef};
 use wire::field::FieldId;
 use wire::http1::{Framing, ProxyAuth, ResponseHead, kept_coding};
@@ -316,6 +316,8 @@ pub(super) async fn fill(
     mut body: Box<OriginBody<'static>>,
     mut filler: Filler<StoredResponse>,
 ) {
+    let cells = Arc::clone(&cx.cells);
+    let _open = cells.during(Gauge::FillsOpen);
     let mut left_alone = false;
     loop {
         let piece = tokio::select! {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use md5::{Digest as _, Md5};
 use rules::caching::freshness::Traits;
 use store::{Body, KeyRef};
 use wire::value::date;
@@ -21,11 +22,16 @@ pub enum Objects {
 
 /// A stored response at one moment.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct ObjectReport {
     /// What it is stored under: a URL, or what `store_id_program` says.
     pub key: Vec<u8>,
+    /// What Squid calls it: MD5 of its number for GET, and the key.
+    pub digest: [u8; 16],
     /// Status of the response.
     pub status: u16,
+    /// Bytes of its head.
+    pub head_bytes: usize,
     /// Has all of it come?
     pub complete: bool,
     /// Is it on disk too, as far as the index in memory tells?
@@ -79,7 +85,9 @@ fn report(store: &Store, object: &Arc<Object>) -> ObjectReport {
     let fresh_until = freshness.fresh_until;
     ObjectReport {
         key: object.key().to_vec(),
+        digest: digest(object.key()),
         status: stored.status,
+        head_bytes: stored.head.len(),
         complete: object.is_complete(),
         on_disk: store.may_be_on_disk(KeyRef::new(object.key())),
         // The index has it too, and so have we.
@@ -93,5 +101,27 @@ fn report(store: &Store, object: &Arc<Object>) -> ObjectReport {
         must_revalidate: freshness.traits.has(Traits::MUST_REVALIDATE),
         part: stored.part.is_some(),
         validating: stored.validating.load(std::sync::atomic::Ordering::Relaxed),
+    }
+}
+
+fn digest(key: &[u8]) -> [u8; 16] {
+    const GET: u8 = 1;
+    Md5::new()
+        .chain_update([GET])
+        .chain_update(key)
+        .finalize()
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As Squid 5.7 names it.
+    #[test]
+    fn a_response_has_squids_name() {
+        let digest = digest(b"http://origin.example:39283/ext/a");
+        let expected = 0x2A62_0463_AAE9_E8E0_183F_E9EA_A2AD_E6A9_u128;
+        assert_eq!(u128::from_be_bytes(digest), expected);
     }
 }

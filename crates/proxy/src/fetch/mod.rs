@@ -189,6 +189,9 @@ pub(crate) async fn send<'c>(
                 Err(failure) => failure,
             };
             cx.tally.borrow_mut().answered(tries.into(), 0);
+            if failure.side == Side::Hop {
+                cx.cells.count(Counter::HopErrors);
+            }
             let may_repeat = (input.is_some() || received.framing == Framing::None)
                 && (received.head.method.is_idempotent()
                     || failure.kind == FailureKind::ConnectFail

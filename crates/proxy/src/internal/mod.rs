@@ -14,6 +14,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
 use net::clock::Now;
+use net::dns::Resolver;
 use wire::field::FieldId;
 use wire::http1::{ResponseHead, Version, reason_phrase};
 
@@ -68,6 +69,8 @@ pub struct Ask<'a> {
     pub on_manager_port: bool,
     /// The configuration in force, worked out.
     pub plan: &'a Arc<Plan>,
+    /// What is known of names.
+    pub resolver: &'a Resolver,
     /// The workers, who can be asked what they do.
     pub roll: &'a Roll,
     /// When the request came.
@@ -143,6 +146,7 @@ pub(crate) async fn page<'c>(
         http10: head.version == Version::H10,
         on_manager_port,
         plan: &cx.plan,
+        resolver: &cx.resolver,
         roll: &cx.roll,
         now: received.now,
     });

@@ -11,6 +11,7 @@ use slab::Slab;
 
 use crate::plan::PortPlan;
 use crate::record::Record;
+use crate::tally::Tally;
 
 /// Connections, transactions and hops that a worker tells of, each.
 pub(crate) const TOLD_MAX: usize = 10_000;
@@ -34,6 +35,10 @@ pub struct WorkerReport {
     pub transactions: Vec<TransactionReport>,
     /// Connections to hops, by address, 10,000 at most.
     pub hops: Vec<IdleHop>,
+    /// Tasks of its runtime: connections, and what serves them all.
+    pub tasks: usize,
+    /// What it has counted of misses.
+    pub tally: Tally,
 }
 
 /// A client connection.
@@ -210,6 +215,11 @@ impl Seat {
     /// How far the reply has come.
     pub(crate) fn progress(&self) -> Progress {
         self.sitting.progress.clone()
+    }
+
+    /// How many requests have ended.
+    pub(crate) fn requests(&self) -> u64 {
+        self.sitting.requests.get()
     }
 
     /// It has ended; gives the room back.

@@ -13,7 +13,7 @@ use std::time::Duration;
 use net::half::split;
 use net::stream::Stream;
 use rules::Learnt;
-use stats::{Counter, Gauge};
+use stats::{Counter, Gauge, Histogram};
 use wire::http1::{
     BadRequest, Framing, KnownHost, Parsed, RequestHead, parse_request, request_framing,
     worth_parsing,
@@ -126,6 +126,9 @@ pub(crate) async fn serve_connection(
         if !matches!(end, End::Idle) {
             break;
         }
+    }
+    if let Some(seat) = &connection.seat {
+        worker.cells.record(Histogram::ClientUses, seat.requests());
     }
 }
 
