@@ -243,7 +243,11 @@ impl<M: Weigh> Store<M> {
     /// of them.
     ///
     /// `wanted` is called under the lock of a shard: it only compares.
-    pub fn some(&self, most: usize, wanted: impl FnMut(&Object<M>) -> bool) -> Vec<Arc<Object<M>>> {
+    pub fn some(
+        &self,
+        most: usize,
+        wanted: impl FnMut(&Arc<Object<M>>) -> bool,
+    ) -> Vec<Arc<Object<M>>> {
         self.index.some(most, wanted)
     }
 

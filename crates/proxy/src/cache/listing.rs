@@ -70,7 +70,7 @@ pub fn objects(store: &Store, which: Objects, most: usize) -> Vec<ObjectReport> 
 }
 
 impl Objects {
-    fn has(self, object: &Object) -> bool {
+    fn has(self, object: &Arc<Object>) -> bool {
         match self {
             Self::All => true,
             Self::Arriving => !object.is_complete(),

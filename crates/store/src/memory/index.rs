@@ -275,7 +275,7 @@ impl<M: Weigh> Index<M> {
     pub(crate) fn some(
         &self,
         most: usize,
-        mut wanted: impl FnMut(&Object<M>) -> bool,
+        mut wanted: impl FnMut(&Arc<Object<M>>) -> bool,
     ) -> Vec<Arc<Object<M>>> {
         let mut some = Vec::new();
         for shard in self.shards.iter() {
