@@ -17,21 +17,11 @@ use super::live::{
     About, ActiveRow, Errors, Figures, HelperRow, Latency, Live, PeerRow, Place, Process, Ranked,
     Series, TransactionRow, WorkerRow,
 };
-use super::recorder::{LATELY, Recorder, SECONDS, TIMED, WorkerLoad, WorkerPace, real};
+use super::recorder::{LATELY, Recorder, SECONDS, TIMED, WorkerLoad, WorkerPace};
+use crate::manager::figures::{FIVE_MINUTES, HITS, float};
 use crate::{Descriptors, Process as System};
 
 const LATELY_SECS: Duration = Duration::from_secs(LATELY as u64);
-const FIVE_MINUTES: Duration = Duration::from_secs(300);
-
-/// What counts as answered from the cache.
-const HITS: &[Counter] = &[
-    Counter::HitsMemory,
-    Counter::HitsDisk,
-    Counter::HitsNegative,
-    Counter::HitsRevalidated,
-    Counter::HitsStale,
-    Counter::HitsConditional,
-];
 
 /// Peers, helper pools and volumes that are shown, each.
 const ROWS_MAX: usize = 200;
@@ -131,7 +121,7 @@ fn figures(lately: &Window, all: &Window, recorder: &Recorder) -> Figures {
     Figures {
         requests: lately.per_second(Counter::ClientRequests),
         requests_total: now.counter(Counter::ClientRequests),
-        hit_share: share(lately.counters(HITS), requests),
+        hit_share: share(lately.counters(&HITS), requests),
         hit_byte_share: share(
             lately.counter(Counter::HitBytes),
             lately.counter(Counter::ClientBytesOut),
@@ -152,7 +142,7 @@ fn figures(lately: &Window, all: &Window, recorder: &Recorder) -> Figures {
 }
 
 fn share(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| (real(part) / real(whole)).min(1.0))
+    (whole > 0).then(|| (float(part) / float(whole)).min(1.0))
 }
 
 /// A value for each second that isn't known yet.
@@ -174,7 +164,7 @@ fn series(history: &History, recorder: &Recorder, now: Now, since: i64) -> Serie
             let before = before.snapshot.counter(counter);
             after.snapshot.counter(counter).saturating_sub(before)
         };
-        let rate = |count: u64| (real(count) / secs * 10.0).round() / 10.0;
+        let rate = |count: u64| (float(count) / secs * 10.0).round() / 10.0;
         let requests = counted(Counter::ClientRequests);
         let hits: u64 = HITS.iter().map(|hit| counted(*hit)).sum();
         series.at.push(unix_secs);
@@ -221,7 +211,7 @@ fn ranked<K: ToString>(all: &[Counted<K>]) -> Vec<Ranked> {
         requests: one.requests,
         bytes: one.bytes,
         hit_share: share(one.hits, one.requests),
-        weight: real(one.weight) / real(most),
+        weight: float(one.weight) / float(most),
     };
     all.iter().map(row).collect()
 }

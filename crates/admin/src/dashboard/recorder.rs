@@ -7,6 +7,8 @@ use std::time::Duration;
 use net::clock::Now;
 use stats::{Distribution, Histogram, Registry, SERVICE_TIMES};
 
+use crate::manager::figures::float;
+
 /// Seconds that are shown.
 pub(super) const SECONDS: usize = 300;
 /// Figures of "now" are averages over so many seconds.
@@ -126,7 +128,7 @@ impl Recorder {
         }
         let busy = load.busy.saturating_sub(before.busy).as_secs_f64() / secs;
         WorkerPace {
-            requests: real(load.requests.saturating_sub(before.requests)) / secs,
+            requests: float(load.requests.saturating_sub(before.requests)) / secs,
             busy: Some(busy.min(1.0)),
         }
     }
@@ -137,12 +139,6 @@ const OLDEST_NS: u64 = 30_000_000_000;
 
 fn quantiles(times: &Distribution) -> Option<[u64; 3]> {
     (times.count() > 0).then(|| [0.5, 0.95, 0.99].map(|share| times.quantile(share)))
-}
-
-/// For figures that people read.
-#[expect(clippy::cast_precision_loss, reason = "a figure to read")]
-pub(super) const fn real(value: u64) -> f64 {
-    value as f64
 }
 
 /// The histograms that the table of times shows, with their words.

@@ -6,11 +6,11 @@ use serde::Serialize;
 use stats::{Counter, Distribution, Histogram, SERVICE_TIMES, Window};
 
 /// Windows that Squid looks back through.
-pub(super) const FIVE_MINUTES: Duration = Duration::from_secs(300);
+pub(crate) const FIVE_MINUTES: Duration = Duration::from_secs(300);
 pub(super) const HOUR: Duration = Duration::from_secs(3600);
 
 /// Counters of requests that were hits; each is in one of them.
-pub(super) const HITS: [Counter; 6] = [
+pub(crate) const HITS: [Counter; 6] = [
     Counter::HitsMemory,
     Counter::HitsDisk,
     Counter::HitsNegative,
@@ -21,7 +21,7 @@ pub(super) const HITS: [Counter; 6] = [
 
 /// A count as a floating point number.
 #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
-pub(super) fn float(count: u64) -> f64 {
+pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }
 

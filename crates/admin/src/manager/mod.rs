@@ -9,7 +9,7 @@ mod client_list;
 mod counters;
 mod delay;
 mod descriptors;
-mod figures;
+pub(crate) mod figures;
 mod filedescriptors;
 mod forward;
 mod fqdncache;
