@@ -250,6 +250,31 @@ fn one_transaction_is_followed_by_its_id() {
     let text = unknown.text();
     assert!(text.contains("It isn't known") && !text.contains("<script>"));
     assert_eq!(story.page("nothing").status, 404);
+    let moved = client(&story.program).get("/squall");
+    assert_eq!(
+        (moved.status, moved.field("Location")),
+        (302, Some("squall/"))
+    );
+}
+
+#[test]
+fn scripts_of_other_sites_may_not_read_it() {
+    let story = story();
+    let foreign = [("Origin", "http://elsewhere.example")];
+    let read = |path: &str| {
+        let answer = client(&story.program).request("GET", path, &foreign);
+        assert_eq!(answer.status, 200, "{path}");
+        answer
+            .field("Access-Control-Allow-Origin")
+            .map(str::to_owned)
+    };
+    // Squid's own pages may be read so.
+    assert_eq!(
+        read("/squid-internal-mgr/menu").as_deref(),
+        Some(foreign[0].1)
+    );
+    assert_eq!(read("/squall/live"), None);
+    assert_eq!(read("/squall/"), None);
 }
 
 #[test]

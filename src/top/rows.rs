@@ -13,6 +13,8 @@ pub(super) const BAR: u64 = 1000;
 
 /// Letters of a gauge.
 const GAUGE: usize = 10;
+/// From this width on a line has room for limits, too.
+const ROOMY: usize = 48;
 
 const QUIET: Style = Style::new().fg(Color::DarkGray);
 const GOOD: Style = Style::new().fg(Color::Green);
@@ -53,18 +55,35 @@ pub(super) fn bar(value: f64, most: f64) -> u64 {
     ((value / most).clamp(0.0, 1.0) * real(BAR)).round() as u64
 }
 
-/// Titles; those from column `right` on stand at the right.
-pub(super) fn header(titles: &[&'static str], right: usize) -> Row<'static> {
-    let cells = titles.iter().enumerate().map(|(place, title)| {
-        let text = Text::styled(*title, QUIET);
-        let is_number = right > 0 && place >= right || right == 0 && place < 3;
-        Cell::from(if is_number {
-            text.right_aligned()
-        } else {
-            text
-        })
+/// What is told of a host, besides its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HostColumn {
+    Requests,
+    Bytes,
+    Hits,
+}
+
+pub(super) fn hosts_header(columns: &[HostColumn]) -> Row<'static> {
+    let titles = columns.iter().map(|column| match column {
+        HostColumn::Requests => "Requests",
+        HostColumn::Bytes => "Bytes",
+        HostColumn::Hits => "Hits",
     });
-    Row::new(cells)
+    let right = titles.map(|title| Cell::from(Text::from(title).right_aligned()));
+    Row::new(std::iter::once(Cell::from("Name")).chain(right)).style(QUIET)
+}
+
+pub(super) fn transactions_header() -> Row<'static> {
+    let right = |title: &'static str| Cell::from(Text::from(title).right_aligned());
+    Row::new([
+        right("Time"),
+        right("Sent"),
+        right("Status"),
+        Cell::from("Client"),
+        Cell::from("Result"),
+        Cell::from("URL"),
+    ])
+    .style(QUIET)
 }
 
 fn number(text: String) -> Cell<'static> {
@@ -75,14 +94,16 @@ fn share(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), |value| Kind::Share.number(value))
 }
 
-pub(super) fn hosts(live: &Live) -> Vec<Row<'static>> {
+pub(super) fn hosts(live: &Live, columns: &[HostColumn]) -> Vec<Row<'static>> {
     let row = |host: &Ranked| {
-        Row::new([
-            Cell::from(clean(&host.key)),
-            number(figure(Kind::Count, host.requests)),
-            number(figure(Kind::Bytes, host.bytes)),
-            number(share(host.hit_share)),
-        ])
+        let facts = columns.iter().map(|column| {
+            number(match column {
+                HostColumn::Requests => figure(Kind::Count, host.requests),
+                HostColumn::Bytes => figure(Kind::Bytes, host.bytes),
+                HostColumn::Hits => share(host.hit_share),
+            })
+        });
+        Row::new(std::iter::once(Cell::from(clean(&host.key))).chain(facts))
     };
     live.hosts.iter().map(row).collect()
 }
@@ -94,8 +115,8 @@ pub(super) fn transactions(active: &[ActiveRow], ended: &[TransactionRow]) -> Ve
             number(figure(Kind::Time, one.elapsed_us)),
             number(figure(Kind::Bytes, one.sent_bytes)),
             number("…".to_owned()),
-            Cell::from(clean(&one.method)),
             Cell::from(clean(&one.client)),
+            Cell::from(clean(&one.method)),
             Cell::from(clean(&one.url)),
         ])
         .style(WARN)
@@ -110,8 +131,8 @@ pub(super) fn transactions(active: &[ActiveRow], ended: &[TransactionRow]) -> Ve
             number(figure(Kind::Time, one.elapsed_us)),
             number(figure(Kind::Bytes, one.sent_bytes)),
             number(one.status.to_string()).style(status),
-            Cell::from(clean(&one.result)),
             Cell::from(clean(&one.client)),
+            Cell::from(clean(&one.result)),
             Cell::from(clean(&one.url)),
         ])
     });
@@ -134,11 +155,10 @@ fn worker(worker: &WorkerRow, width: usize) -> Line<'static> {
 }
 
 fn place(place: &Place, width: usize) -> Line<'static> {
-    let facts = format!(
-        "{} of {}",
-        figure(Kind::Bytes, place.bytes),
-        figure(Kind::Bytes, place.bytes_max)
-    );
+    let mut facts = figure(Kind::Bytes, place.bytes);
+    if width >= ROOMY {
+        facts = format!("{facts} of {}", figure(Kind::Bytes, place.bytes_max));
+    }
     match place.state.as_str() {
         "serving" => gauged(&place.name, facts, place.used, width, Style::new()),
         state => sided(&place.name, vec![Span::styled(clean(state), BAD)], width),

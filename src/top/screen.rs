@@ -8,7 +8,7 @@ use ratatui::style::{Color, Modifier, Style, Stylize as _};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph, Sparkline, Table};
 
-use super::rows::{self, clean, figure};
+use super::rows::{self, HostColumn, clean, figure};
 
 /// What lists are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,9 @@ pub(super) struct Screen {
     /// Why there is no answer; empty while there is one.
     lost: String,
 }
+
+/// From this width on there is room for every column.
+const WIDE: u16 = 100;
 
 const QUIET: Style = Style::new().fg(Color::DarkGray);
 const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
@@ -209,16 +212,17 @@ impl Screen {
             Sort::Bytes => "by bytes",
         };
         let title = format!("Hosts {by}");
+        let columns: &[HostColumn] = match (area.width >= WIDE / 2, self.sort) {
+            (true, _) => &[HostColumn::Requests, HostColumn::Bytes, HostColumn::Hits],
+            (false, Sort::Requests) => &[HostColumn::Requests, HostColumn::Hits],
+            (false, Sort::Bytes) => &[HostColumn::Bytes, HostColumn::Hits],
+        };
+        let widths = columns.iter().map(|_| Constraint::Length(9));
         let table = Table::new(
-            rows::hosts(&self.live),
-            [
-                Constraint::Fill(1),
-                Constraint::Length(9),
-                Constraint::Length(8),
-                Constraint::Length(7),
-            ],
+            rows::hosts(&self.live, columns),
+            std::iter::once(Constraint::Fill(1)).chain(widths),
         )
-        .header(rows::header(&["Name", "Requests", "Bytes", "Hits"], 1))
+        .header(rows::hosts_header(columns))
         .block(block(&title));
         frame.render_widget(table, area);
     }
@@ -241,21 +245,20 @@ impl Screen {
             Sort::Requests => ("In progress, and the slowest lately", &self.live.slowest),
             Sort::Bytes => ("In progress, and the largest lately", &self.live.largest),
         };
+        let wide = area.width >= WIDE;
+        let result = if wide { 20 } else { 0 };
         let table = Table::new(
             rows::transactions(&self.live.active, ended),
             [
-                Constraint::Length(9),
+                Constraint::Length(8),
                 Constraint::Length(8),
                 Constraint::Length(6),
-                Constraint::Length(20),
                 Constraint::Length(15),
+                Constraint::Length(result),
                 Constraint::Fill(1),
             ],
         )
-        .header(rows::header(
-            &["Time", "Sent", "Status", "Result", "Client", "URL"],
-            0,
-        ))
+        .header(rows::transactions_header())
         .block(block(title));
         frame.render_widget(table, area);
     }

@@ -95,10 +95,11 @@ fn all_of_it_fits_a_terminal_of_80_by_24() {
         "12,345",
         "worker 1",
         "50 % █████░░░░░",
-        "64.0 MB of 256 MB",
+        "64.0 MB  25 % ███",
         "0 open  dead",
         "2/5 run  0 busy  3 wait",
         "http://slow.example/",
+        "http://www.example.com/slow",
         "1.50 s",
         "q end",
     ] {

@@ -132,6 +132,8 @@ fn with_policy(status: u16, media_type: &'static str, content: Vec<u8>) -> Answe
         ("Content-Security-Policy", POLICY),
         ("X-Content-Type-Options", "nosniff"),
         ("X-Frame-Options", "DENY"),
+        // What clients ask for is nothing for scripts of the sites that an operator visits.
+        ("Cross-Origin-Resource-Policy", "same-origin"),
         ("Referrer-Policy", "no-referrer"),
     ];
     Answer {
