@@ -1,4 +1,4 @@
-//! Numbers as people read them. `static/app.js` writes the same texts: `figures_agree` in the tests compares both.
+//! Numbers as people read them. `static/app.js` writes the same texts; `tests/dashboard.rs` compares both in a browser.
 
 /// How a value is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

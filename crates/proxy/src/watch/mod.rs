@@ -2,7 +2,7 @@
 //! latest, slowest and largest transactions. The dashboard asks; `transaction` tells.
 //!
 //! Only kept while somebody looks: otherwise a transaction pays one relaxed load. Each worker writes into
-//! a [`Lookout`] of its own, whose lock nobody else takes but a reader, once a second.
+//! a `Lookout` of its own, whose lock nobody else takes but a reader, once a second.
 
 mod best;
 mod lookout;
