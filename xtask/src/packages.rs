@@ -28,6 +28,8 @@ pub(crate) const TEST: &[Need] = &[
     need("curl", "curl"),
     need("nginx", "nginx"),
     need("squid", "squid"),
+    need("squidclient", "squidclient"),
+    need("chromium-headless-shell", "chromium-headless-shell"),
     need("openssl", "openssl"),
     need("squidGuard", "squidguard"),
     need("snmpget", "snmp"),
