@@ -12,10 +12,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use admin::{ConfigText, Names, Order};
 use anyhow::{Context as _, bail};
 use config::{Config, FilePlace, LogModule};
 use proxy::log::RetiredLog;
 use proxy::worker::Phase;
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use crate::cache_dirs::CacheDirs;
@@ -25,12 +27,18 @@ use crate::configuration::{self, Source};
 use crate::pid_file::{self, PidFile, Refused};
 use crate::ports::Ports;
 use crate::signals::{Asked, Signals};
+use crate::snmp::{self, Agent};
 use crate::version::OURS;
 use crate::workers::{self, Crew, Setting};
-use crate::{access_log, console, daemon, limits, notify, privileges, reload, supports};
+use crate::{
+    access_log, config_command, console, daemon, limits, notify, privileges, reload, supports,
+    version,
+};
 
 /// How often what may fail is looked after.
 const TICK: Duration = Duration::from_secs(1);
+/// Orders of the cache manager that wait; more of the same change nothing.
+const ORDERS_MAX: usize = 8;
 /// How long workers may take to end once they must.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the last log lines may take.
@@ -44,7 +52,8 @@ pub(crate) fn run(called: &str, args: &Args) -> anyhow::Result<ExitCode> {
         return daemon::open_session();
     }
     let source = Source::of(args.config.as_deref());
-    let config = match source.load(args) {
+    let (config, text) = config_command::load(&source, args);
+    let config = match config {
         Ok(config) => config,
         Err(problems) => return Ok(configuration::refuse(&problems)),
     };
@@ -58,10 +67,15 @@ pub(crate) fn run(called: &str, args: &Args) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(live(args, source, config))
+    runtime.block_on(live(args, source, config, text))
 }
 
-async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<ExitCode> {
+async fn live(
+    args: &Args,
+    source: Source,
+    config: Config,
+    text: ConfigText,
+) -> anyhow::Result<ExitCode> {
     let built_in = source == Source::BuiltIn;
     let mut signals = Signals::open().context("cannot receive signals")?;
     let mut complaints = limits::set(&config);
@@ -73,6 +87,7 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
             "No configuration file: Squid's stock rules hold, listening on {addr}"
         ));
     }
+    let snmp = snmp::bind(&config, &mut complaints);
     for path in log_files(&config) {
         privileges::prepare(&config, path);
     }
@@ -85,7 +100,14 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
     cache_log.install()?;
     announce(&config, args, &complaints);
     let log = access_log::open(&config)?;
-    let shared = supports::open(&config, files);
+    let names = Names {
+        version: OURS,
+        squid: version::SQUID,
+        service: args.service_name().as_str().to_owned(),
+    };
+    let (orders, asked) = mpsc::channel(ORDERS_MAX);
+    let shared = supports::open(&config, files, names, orders);
+    shared.admin.show_config(text);
     let mut cache_dirs = CacheDirs::new();
     cache_dirs.arrange(&config, &shared.store);
     let plan = match supports::plan(config, &shared.helpers, None) {
@@ -101,14 +123,18 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
         plan,
         log,
     };
+    let crew = Crew::start(setting, shared)?;
+    crew.shared().admin.follow(crew.subscribe());
     let mut running = Running {
-        crew: Crew::start(setting, shared)?,
+        snmp: Agent::start(snmp, &crew),
+        crew,
         ports: opened.ports,
         retired_logs: Vec::new(),
         cache_log,
         cache_dirs,
         source,
         args: args.clone(),
+        asked,
     };
     for line in &opened.told {
         tracing::info!("{line}");
@@ -139,6 +165,10 @@ pub(crate) struct Running {
     pub(crate) cache_dirs: CacheDirs,
     pub(crate) source: Source,
     pub(crate) args: Args,
+    /// The SNMP agent, if there is one.
+    pub(crate) snmp: Agent,
+    /// What the cache manager asks for.
+    asked: mpsc::Receiver<Order>,
 }
 
 impl Running {
@@ -150,11 +180,18 @@ impl Running {
         loop {
             let patience = ending.unwrap_or_else(Instant::now);
             tokio::select! {
+                // While there is an admin there is a sender.
+                Some(order) = self.asked.recv() => match order {
+                    Order::Rotate => self.rotate(),
+                    Order::Reconfigure | Order::Shutdown if ending.is_some() => {}
+                    Order::Reconfigure => self.reload().await,
+                    Order::Shutdown => ending = Some(self.drain()),
+                },
                 asked = signals.next() => match asked {
                     Asked::Rotate => self.rotate(),
                     Asked::Debug => self.cache_log.toggle_debugging(),
                     Asked::Reload | Asked::Restart if ending.is_some() => {}
-                    Asked::Reload => self.reload(),
+                    Asked::Reload => self.reload().await,
                     Asked::Restart => self.restart(),
                     Asked::Drain if ending.is_none() => ending = Some(self.drain()),
                     Asked::Drain | Asked::Stop => ending = Some(self.stop()),
@@ -172,6 +209,7 @@ impl Running {
                 _ = tick.tick() => {
                     let shared = self.crew.shared();
                     self.cache_dirs.tend(&shared.store);
+                    shared.admin.tick();
                 }
                 () = sleep_until(patience), if ending.is_some() => {
                     tracing::warn!("workers don't end; leaving them");
@@ -182,10 +220,13 @@ impl Running {
         failure.map_or(Ok(()), Err)
     }
 
-    fn reload(&mut self) {
+    async fn reload(&mut self) {
         notify::reloading();
+        let before = self.crew.orders();
         reload::run(self);
         let now = self.crew.orders();
+        let (old, new) = (&before.plan.config, &now.plan.config);
+        self.snmp.reload(old, new, &self.crew).await;
         self.cache_log.reconfigure(&now.plan.config, &self.args);
         notify::ready();
     }

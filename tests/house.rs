@@ -15,6 +15,8 @@ use config::Config;
 use config::directives::{Status, rows};
 use jiff::tz::TimeZone;
 
+#[path = "../xtask/src/docs/metrics.rs"]
+mod metrics;
 #[path = "../xtask/src/docs/page.rs"]
 mod page;
 
@@ -156,7 +158,7 @@ fn each_page_of_the_documents_opens_with_a_configuration_that_works() {
 }
 
 /// Fields whose names are not those of their directives.
-const FIELDS: [(&str, &str); 13] = [
+const FIELDS: [(&str, &str); 14] = [
     ("cache_dir", "cache_dirs"),
     ("cache_replacement_policy", "cache_dirs"),
     ("access_log", "access_logs"),
@@ -169,6 +171,7 @@ const FIELDS: [(&str, &str); 13] = [
     ("external_acl_type", "external_acl_types"),
     ("http_port", "ports"),
     ("logformat", "logformats"),
+    ("manager_port", "ports"),
     ("refresh_pattern", "refresh_patterns"),
 ];
 
@@ -177,6 +180,8 @@ const FIELDS: [(&str, &str); 13] = [
 fn program() -> String {
     let mut program = String::new();
     let mut folders = vec![
+        root().join("crates/admin/src"),
+        root().join("crates/admin/src"),
         root().join("crates/proxy/src"),
         root().join("crates/rules/src"),
         root().join("src"),
@@ -237,4 +242,10 @@ fn the_page_of_directives_is_what_the_table_gives() {
     let written = read("docs/directives.md");
     let fresh = written == page::directives();
     assert!(fresh, "docs/directives.md is old; run `cargo xtask docs`");
+}
+
+#[test]
+fn the_page_of_metrics_is_what_the_tables_give() {
+    let fresh = read("docs/metrics.md") == metrics::page();
+    assert!(fresh, "docs/metrics.md is old; run `cargo xtask docs`");
 }

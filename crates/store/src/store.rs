@@ -239,6 +239,18 @@ impl<M: Weigh> Store<M> {
         self.index.for_each(show);
     }
 
+    /// Objects in memory that are `wanted`, those arriving included, in no order and no more than `most`. It isn't a use
+    /// of them.
+    ///
+    /// `wanted` is called under the lock of a shard: it only compares.
+    pub fn some(
+        &self,
+        most: usize,
+        wanted: impl FnMut(&Arc<Object<M>>) -> bool,
+    ) -> Vec<Arc<Object<M>>> {
+        self.index.some(most, wanted)
+    }
+
     /// The figures of the store. Locks each shard for a moment.
     #[must_use]
     pub fn usage(&self) -> Usage {

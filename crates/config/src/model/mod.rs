@@ -12,6 +12,7 @@ pub mod external;
 pub mod helper;
 pub mod list_file;
 pub mod log;
+pub mod manager;
 pub mod marks;
 pub mod peer;
 pub mod port;
@@ -36,6 +37,7 @@ use deny_info::DenyInfo;
 use external::ExternalAclType;
 use helper::Pool;
 use log::{AccessLog, LogFormat};
+use manager::ManagerPassword;
 use marks::{MarkRule, QosFlows};
 use peer::Peer;
 use port::Port;
@@ -58,7 +60,7 @@ pub struct Config {
     pub cpu_affinity_map: Vec<(u32, u32)>,
 
     // Listening.
-    /// `http_port` lines.
+    /// `http_port` and `manager_port` lines.
     pub ports: Vec<Port>,
     /// Receive buffer of client sockets; `None` is the system's.
     pub tcp_recv_bufsize: Option<u64>,
@@ -80,6 +82,8 @@ pub struct Config {
     pub client_ip_max_connections: Option<u32>,
     /// May a name lead to this address that is not of the public Internet? Empty: yes.
     pub private_destination_access: Vec<AccessRule>,
+    /// Who may read what on a `manager_port`? Empty only without such a port: without a line, this host alone may.
+    pub manager_access: Vec<AccessRule>,
     /// May this request be served? Empty: no.
     pub http_access: Vec<AccessRule>,
     /// May this reply be sent?
@@ -118,6 +122,14 @@ pub struct Config {
     pub htcp_clr_access: Vec<AccessRule>,
     /// Who may ask by SNMP?
     pub snmp_access: Vec<AccessRule>,
+    /// UDP port of the SNMP agent; `None`: there is none.
+    pub snmp_port: Option<u16>,
+    /// Host or address that it listens at; `None` is any.
+    pub snmp_incoming_address: Option<String>,
+    /// Host or address that it answers from; `None` is where it listens.
+    pub snmp_outgoing_address: Option<String>,
+    /// `/metrics` has the names of squid-exporter too.
+    pub metrics_squid_exporter: bool,
     /// Which requests share the bandwidth of a pool, by its number.
     pub delay_access: BTreeMap<u16, Vec<AccessRule>>,
     /// Which clients share the bandwidth of a client pool, by its number.
@@ -235,6 +247,10 @@ pub struct Config {
     pub maximum_object_size_in_memory: u64,
     /// Smallest response stored on disk.
     pub minimum_object_size: u64,
+    /// Percent; nobody goes by it, and SNMP shows it.
+    pub cache_swap_low: u32,
+    /// The same.
+    pub cache_swap_high: u32,
     /// What is kept in memory.
     pub memory_cache_mode: MemoryCacheMode,
     /// Memory eviction; `None` (no line) leaves the choice to the store.
@@ -363,6 +379,8 @@ pub struct Config {
     pub pid_filename: FilePlace,
     /// Limit of open files; `None` is the system's.
     pub max_filedescriptors: Option<u32>,
+    /// `cachemgr_passwd` lines; the first that names an action holds for it.
+    pub cachemgr_passwd: Vec<ManagerPassword>,
     /// Keep per-client statistics.
     pub client_db: bool,
     /// Error page templates.

@@ -343,6 +343,7 @@ impl Sender<'_> {
             .write_all_with_buf(pieces, after, self.timeout)
             .await?;
         self.out.buf.clear();
+        self.out.progress.0.set(self.body_bytes);
         Ok(())
     }
 
@@ -361,6 +362,7 @@ impl Sender<'_> {
             let sent = self.out.send_file(&file, self.timeout).await? as u64;
             file.advance(sent);
             self.body_bytes += sent;
+            self.out.progress.0.set(self.body_bytes);
         }
         if self.framed == Framed::Chunked {
             self.out.buf.extend_from_slice(CHUNK_END);
@@ -387,6 +389,7 @@ impl Sender<'_> {
             .write_with_buf([piece, after], self.timeout)
             .await?;
         self.out.buf.clear();
+        self.out.progress.0.set(self.body_bytes);
         Ok(())
     }
 
