@@ -19,6 +19,7 @@ mod privileges;
 mod reload;
 mod serve;
 mod signals;
+mod snmp;
 mod store_command;
 mod supports;
 #[cfg(feature = "tui")]

@@ -95,6 +95,11 @@ impl Crew {
         &self.shared
     }
 
+    /// Tells of the orders that hold, now and later.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Orders> {
+        self.orders.subscribe()
+    }
+
     /// The orders that hold.
     pub(crate) fn orders(&self) -> Orders {
         self.orders.borrow().clone()
@@ -175,7 +180,10 @@ impl Crew {
             orders: self.orders.subscribe(),
             store: Arc::clone(&self.shared.store),
             clock: self.shared.clock,
-            cells: self.shared.registry.cells(),
+            cells: self
+                .shared
+                .registry
+                .cells_named(format!("worker-{}", place + 1)),
             watch: self.shared.watch.clone(),
             pages: Arc::<Admin>::clone(&self.shared.admin),
             roll: self.shared.roll.clone(),

@@ -9,6 +9,7 @@ use proxy::flow::Store;
 use proxy::helpers::Helpers;
 use proxy::internal::Ask;
 use proxy::plan::Plan;
+use proxy::worker::Orders;
 use stats::{History, Registry, Snapshot, Window};
 use store::{Usage, VolumesUsage};
 use tokio::sync::mpsc;
@@ -135,6 +136,11 @@ impl<'a> Scene<'a> {
     pub fn config_text(&self) -> String {
         let text = lock(&self.admin.config).clone();
         (text.0)()
+    }
+
+    /// What the workers were told last; `None` before they were.
+    pub(crate) fn orders_in_force(&self) -> Option<Orders> {
+        self.admin.orders_in_force()
     }
 
     /// Where actions go.

@@ -82,7 +82,8 @@ pub struct Plan {
     pub(crate) store_id: Option<StoreId>,
     /// `visible_hostname`, or the system's name.
     pub visible_hostname: String,
-    pub(crate) unique_hostname: String,
+    /// `unique_hostname`, or `visible_hostname`.
+    pub unique_hostname: String,
 }
 
 /// A listening port.

@@ -114,13 +114,13 @@ table! {
     ErrorClientGone "error_client_gone" Count "Requests that ended with ERR_CLIENT_GONE.";
 
     // Bytes on the wire.
-    ClientBytesIn "client_bytes_in" Bytes "Bytes read from clients.";
-    ClientBytesOut "client_bytes_out" Bytes "Bytes written to clients.";
-    HopBytesIn "hop_bytes_in" Bytes "Bytes read from origins and peers.";
-    HopBytesOut "hop_bytes_out" Bytes "Bytes written to origins and peers.";
+    ClientBytesIn "client_received_bytes" Bytes "Bytes read from clients.";
+    ClientBytesOut "client_sent_bytes" Bytes "Bytes written to clients.";
+    HopBytesIn "hop_received_bytes" Bytes "Bytes read from origins and peers.";
+    HopBytesOut "hop_sent_bytes" Bytes "Bytes written to origins and peers.";
 
-    TunnelBytesIn "tunnel_bytes_in" Bytes "Those of them read for tunnels.";
-    TunnelBytesOut "tunnel_bytes_out" Bytes "Those of them written for tunnels.";
+    TunnelBytesIn "tunnel_received_bytes" Bytes "Those of them read for tunnels.";
+    TunnelBytesOut "tunnel_sent_bytes" Bytes "Those of them written for tunnels.";
 
     // The process and the disk cache, read once a second.
     CpuTime "cpu_time" Microseconds "Processor time of the process, the kernel's share included.";
@@ -205,6 +205,11 @@ table! {
     // The log.
     LogLines "log_lines" Count "Access log lines handed to the writer.";
     LogLinesLost "log_lines_lost" Count "Access log lines dropped because the writer was behind.";
+
+    // The SNMP agent.
+    SnmpDatagrams "snmp_datagrams" Count "Datagrams that came to the SNMP port.";
+    SnmpMalformed "snmp_malformed" Count "Of these, dropped as they were no question that we know.";
+    SnmpDenied "snmp_denied" Count "Of these, dropped because of snmp_access.";
 
     // Limits: one row each, counted when the limit bites.
     LimitRequestHead "limit_request_head" Count "Request heads over request_header_max_size.";

@@ -220,9 +220,11 @@ fn reply<'c>(cx: &Context, received: &Received<'_>, answer: Answer) -> Response<
     head.status = answer.status;
     head.set_reason(reason_phrase(answer.status).as_bytes());
     write_fields(cx, received, &answer, &mut head);
+    // As Squid: cachemgr.cgi, which speaks HTTP/1.0, would say our length of its own, longer page.
+    let says_length = received.head.version == Version::H11;
     Response {
         head: Head::Built(head),
-        length: Some(answer.content.len() as u64),
+        length: says_length.then_some(answer.content.len() as u64),
         content: Content::Page(answer.content),
         content_max: None,
         close: false,
@@ -242,7 +244,6 @@ fn write_fields(cx: &Context, received: &Received<'_>, answer: &Answer, head: &m
     {
         fields.push(b"Access-Control-Allow-Origin", origin);
         fields.push(b"Access-Control-Expose-Headers", b"Server");
-        fields.push(b"Vary", b"Origin");
     }
     for (name, value) in &answer.fields {
         fields.set_name(name.as_bytes(), value.as_bytes());
