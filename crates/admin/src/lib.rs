@@ -3,12 +3,14 @@
 //!
 //! | folder | holds |
 //! | --- | --- |
+//! | `dashboard/` | `/squall/` |
 //! | `manager/` | one table of pages; one file for each |
 //! | `metrics/` | `/metrics` |
 //! | `snmp/` | the SNMP agent |
 //! | `health` | `/healthz`, `/readyz` |
 //! | `process` | what the system says of the process |
 
+pub mod dashboard;
 mod health;
 pub mod manager;
 pub mod metrics;
@@ -28,6 +30,7 @@ use proxy::worker::Orders;
 use stats::{History, Registry};
 use tokio::sync::{mpsc, watch};
 
+use dashboard::Recorder;
 use process::Watch;
 pub use process::{Descriptors, Process};
 pub use scene::Scene;
@@ -43,6 +46,8 @@ pub struct Parts {
     pub clock: Clock,
     /// Helper programs.
     pub helpers: Helpers,
+    /// Who looks at transactions.
+    pub watch: proxy::watch::Watch,
     /// Who we are.
     pub names: Names,
     /// Where actions go.
@@ -97,6 +102,7 @@ pub struct Admin {
     watch: Mutex<Watch>,
     /// What the workers are told; nothing before they are.
     in_force: OnceLock<watch::Receiver<Orders>>,
+    recorder: Mutex<Recorder>,
     config: Mutex<ConfigText>,
 }
 
@@ -110,6 +116,7 @@ impl Admin {
             history: Mutex::new(History::new(Duration::ZERO)),
             watch: Mutex::new(Watch::new(parts.registry.cells())),
             in_force: OnceLock::new(),
+            recorder: Mutex::default(),
             config: Mutex::new(ConfigText::new(String::new)),
             parts,
         })
@@ -133,8 +140,10 @@ impl Admin {
     /// Takes a reading. To be called once a second.
     pub fn tick(&self) {
         self.look();
-        let now = self.parts.clock.now().mono();
-        lock(&self.history).tick(&self.parts.registry, now);
+        let now = self.parts.clock.now();
+        lock(&self.history).tick(&self.parts.registry, now.mono());
+        lock(&self.recorder).tick(&self.parts.registry, now);
+        self.parts.watch.tick(now);
     }
 
     /// Shows this configuration from now on.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use config::Config;
+use net::clock::Now;
 use proxy::flow::Store;
 use proxy::helpers::Helpers;
 use proxy::internal::Ask;
@@ -98,6 +99,16 @@ impl<'a> Scene<'a> {
     #[must_use]
     pub fn helpers(&self) -> &'a Helpers {
         &self.admin.parts.helpers
+    }
+
+    /// Who looks at transactions.
+    pub(crate) fn watch(&self) -> &'a proxy::watch::Watch {
+        &self.admin.parts.watch
+    }
+
+    /// The time by the program's clock.
+    pub(crate) fn now(&self) -> Now {
+        self.admin.parts.clock.now()
     }
 
     /// Time since the start of the program.

@@ -327,6 +327,11 @@ impl Plan {
         Logins::missing(config)
     }
 
+    /// The name that pages show.
+    pub fn visible_hostname(&self) -> &str {
+        &self.visible_hostname
+    }
+
     /// The `cache_peer` lines and how their peers are.
     pub fn peer_reports(&self) -> Vec<PeerReport> {
         self.peers.iter().map(|peer| peer.report()).collect()

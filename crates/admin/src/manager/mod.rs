@@ -38,7 +38,7 @@ use std::pin::Pin;
 
 use proxy::internal::{Answer, Ask, Refused, WorkerReport};
 
-use crate::{Admin, Scene, health, metrics};
+use crate::{Admin, Scene, dashboard, health, metrics};
 pub use report::Report;
 
 /// What pages are, unless they say otherwise.
@@ -160,6 +160,7 @@ pub const PAGES: &[Row] = &[
     Row { name: "metrics", about: "Metrics for Prometheus", protection: Public, make: Raw(metrics::page) },
     Row { name: "healthz", about: "Does the Process Live?", protection: Public, make: Raw(health::alive) },
     Row { name: "readyz", about: "Can It Forward?", protection: Public, make: RawWaiting(health::ready) },
+    Row { name: "squall", about: "Dashboard", protection: Public, make: RawAsking(dashboard::answer) },
 ];
 
 /// Makes the page that is asked for.
