@@ -285,13 +285,8 @@ pub(super) fn listed() -> Vec<Listed> {
         )
     }));
     for row in TIMES {
-        let last = if row.name == "HTTP_Requests_All" {
-            "100"
-        } else {
-            "95"
-        };
         let help = format!(
-            "Each fifth percentile from 5 to {last} of the last five minutes, seconds: {} service_times.",
+            "Each fifth percentile from 5 to 95 of the last five minutes, seconds: {} service_times.",
             about(row)
         );
         all.push(one(
