@@ -135,7 +135,7 @@ impl Info {
 }
 
 /// Processor time in a window, percent of one core.
-pub(super) fn cpu_percent(window: &Window) -> f64 {
+pub(crate) fn cpu_percent(window: &Window) -> f64 {
     percent(secs(window.counter(Counter::CpuTime)), window.seconds)
 }
 
