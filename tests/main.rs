@@ -51,6 +51,7 @@ mod login;
 mod logs;
 mod manager;
 mod manager_pages;
+mod memory;
 mod metrics;
 mod monitoring;
 mod panics;

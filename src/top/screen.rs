@@ -245,10 +245,13 @@ impl Screen {
             Sort::Requests => ("In progress, and the slowest lately", &self.live.slowest),
             Sort::Bytes => ("In progress, and the largest lately", &self.live.largest),
         };
+        // Half of the lines are for those that have ended.
+        let most = usize::from(area.height / 2);
+        let active = self.live.active.get(..most).unwrap_or(&self.live.active);
         let wide = area.width >= WIDE;
-        let result = if wide { 20 } else { 0 };
+        let result = if wide { 16 } else { 0 };
         let table = Table::new(
-            rows::transactions(&self.live.active, ended),
+            rows::transactions(active, ended),
             [
                 Constraint::Length(8),
                 Constraint::Length(8),

@@ -122,7 +122,7 @@ fn stacked_lists_are_added_from_the_last() {
 fn the_top_of_a_chart_is_a_round_number() {
     for (value, top) in [
         (0.0, 1.0),
-        (0.7, 1.0),
+        (0.7, 0.8),
         (1.1, 1.5),
         (3.2, 4.0),
         (9001.0, 10_000.0),

@@ -1,4 +1,4 @@
-//! Requests for the proxy itself: how they are told from others ([`spelling`]), and the seam to `admin`, which makes the
+//! Requests for the proxy itself: how they are told from others (`spelling`), and the seam to `admin`, which makes the
 //! pages. A page is made like any reply: access rules come before it, header rules and the log after it.
 
 pub(crate) mod own;
