@@ -323,6 +323,7 @@ fn misses_and_what_they_left_are_listed() {
         1
     );
     assert_eq!(page(&program, "pending_objects"), "");
+    assert_eq!(page(&program, "openfd_objects"), "");
     let text = page(&program, "forward");
     assert!(
         text.ends_with("\n200\t2\t0\t0\t0\t0\t0\t0\t0\t0\t0\n"),
@@ -341,6 +342,34 @@ fn misses_and_what_they_left_are_listed() {
         text.contains("\nno.no_store\t1\n") && text.ends_with("\nyes.default\t1\n"),
         "{text}"
     );
+}
+
+/// `pending_objects` and `client_objects`: a response that is arriving, and that a client reads along with.
+#[test]
+fn responses_that_arrive_are_listed_until_they_are_here() {
+    let gate = Gate::new();
+    let reply = Reply::ok("first ")
+        .field("Cache-Control", "max-age=600")
+        .pass(&gate)
+        .send("last");
+    let origin = Origin::start(move |_: &Request| reply.clone());
+    let program = forward("");
+    let url = origin.url("/arriving");
+    let mut waiting = client(&program);
+    waiting.send_request("GET", &url, &[]);
+    for name in ["pending_objects", "client_objects"] {
+        let text = page_with(&program, name, &[&format!("\tGET {url}\n")]);
+        assert!(text.contains("\n\tSTORE_PENDING IN_MEMORY "), "{text}");
+    }
+    gate.open();
+    assert_eq!(waiting.response().text(), "first last");
+    until("nothing to arrive", || {
+        page(&program, "pending_objects").is_empty().then_some(())
+    });
+    until("nothing in use", || {
+        page(&program, "client_objects").is_empty().then_some(())
+    });
+    assert!(page(&program, "objects").contains("\n\tSTORE_OK "));
 }
 
 /// `pconn`: connections tell how many requests they carried once they are closed.

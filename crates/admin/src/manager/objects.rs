@@ -62,9 +62,7 @@ pub(super) fn open(scene: &Scene<'_>) -> Report {
 
 /// `client_objects`
 pub(super) fn used(scene: &Scene<'_>) -> Report {
-    let mut rows = rows(scene, Objects::All);
-    rows.retain(|row| row.users > 0);
-    some(rows)
+    some(rows(scene, Objects::InUse))
 }
 
 fn rows(scene: &Scene<'_>, which: Objects) -> Vec<Row> {

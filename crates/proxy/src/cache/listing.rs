@@ -16,6 +16,8 @@ pub enum Objects {
     All,
     /// Those that are arriving.
     Arriving,
+    /// Those that transactions have in their hands.
+    InUse,
     /// Those whose body stays on disk.
     OnDisk,
 }
@@ -74,6 +76,8 @@ impl Objects {
         match self {
             Self::All => true,
             Self::Arriving => !object.is_complete(),
+            // The index has it, too.
+            Self::InUse => Arc::strong_count(object) > 1,
             Self::OnDisk => matches!(object.body(), Body::Disk(_)),
         }
     }
