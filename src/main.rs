@@ -19,6 +19,7 @@ mod reload;
 mod serve;
 mod signals;
 mod store_command;
+mod store_log;
 mod supports;
 mod version;
 mod workers;

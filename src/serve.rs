@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use config::{Config, FilePlace, LogModule};
-use proxy::log::RetiredLog;
+use proxy::log::{RetiredLog, StoreLog};
 use proxy::worker::Phase;
 use tokio::time::{Instant, sleep_until};
 
@@ -27,7 +27,7 @@ use crate::ports::Ports;
 use crate::signals::{Asked, Signals};
 use crate::version::OURS;
 use crate::workers::{self, Crew, Setting};
-use crate::{access_log, console, daemon, limits, notify, privileges, reload, supports};
+use crate::{access_log, console, daemon, limits, notify, privileges, reload, store_log, supports};
 
 /// How often what may fail is looked after.
 const TICK: Duration = Duration::from_secs(1);
@@ -84,8 +84,9 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
     let cache_log = CacheLog::open(&config, args, built_in);
     cache_log.install()?;
     announce(&config, args, &complaints);
-    let log = access_log::open(&config)?;
     let shared = supports::open(&config, files);
+    let log = access_log::open(&config, &shared.registry)?;
+    let store_log = store_log::open(&config, &shared);
     let mut cache_dirs = CacheDirs::default();
     cache_dirs.arrange(&config, &shared.store);
     let plan = match supports::plan(config, &shared.helpers, None) {
@@ -105,6 +106,7 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
         crew: Crew::start(setting, shared)?,
         ports: opened.ports,
         retired_logs: Vec::new(),
+        store_log,
         cache_log,
         cache_dirs,
         source,
@@ -135,6 +137,7 @@ pub(crate) struct Running {
     pub(crate) ports: Ports,
     /// Logs of configurations past that transactions still write to.
     pub(crate) retired_logs: Vec<RetiredLog>,
+    pub(crate) store_log: Option<StoreLog>,
     pub(crate) cache_log: CacheLog,
     pub(crate) cache_dirs: CacheDirs,
     pub(crate) source: Source,
@@ -172,6 +175,11 @@ impl Running {
                 _ = tick.tick() => {
                     let shared = self.crew.shared();
                     self.cache_dirs.tend(&shared.store);
+                    if ending.is_none() && let Some(why) = self.crew.orders().log.fatal() {
+                        tracing::error!("FATAL: {why}");
+                        failure.get_or_insert(anyhow::anyhow!("{why}"));
+                        ending = Some(self.stop());
+                    }
                 }
                 () = sleep_until(patience), if ending.is_some() => {
                     tracing::warn!("workers don't end; leaving them");
@@ -221,6 +229,9 @@ impl Running {
         tracing::info!("Rotating the logs");
         self.crew.orders().log.rotate();
         self.cache_log.rotate();
+        if let Some(log) = &self.store_log {
+            log.rotate();
+        }
         self.retired_logs.retain(RetiredLog::reopen);
         self.crew.shared().helpers.restart();
     }
@@ -228,6 +239,9 @@ impl Running {
     fn close_logs(&self) {
         self.crew.orders().log.close(LOG_PATIENCE);
         for log in &self.retired_logs {
+            log.close(LOG_PATIENCE);
+        }
+        if let Some(log) = &self.store_log {
             log.close(LOG_PATIENCE);
         }
     }
@@ -240,13 +254,17 @@ fn log_files(config: &Config) -> impl Iterator<Item = &Path> {
         .iter()
         .filter_map(|log| match &log.module {
             LogModule::File(path) => Some(path.as_path()),
-            LogModule::None | LogModule::Other(_) => None,
+            LogModule::None
+            | LogModule::Daemon(_)
+            | LogModule::Syslog(..)
+            | LogModule::Udp(_)
+            | LogModule::Tcp(_) => None,
         });
     let cache = match &config.cache_log {
         FilePlace::File(path) => Some(path.as_path()),
         FilePlace::Unset | FilePlace::None => None,
     };
-    access.chain(cache)
+    access.chain(cache).chain(store_log::path(config))
 }
 
 /// Says who starts, where and with what.

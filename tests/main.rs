@@ -46,6 +46,8 @@ mod hostile_origin;
 mod house;
 mod letter;
 mod login;
+mod log_places;
+mod log_readers;
 mod logs;
 mod panics;
 mod peer_login;

@@ -1,4 +1,5 @@
 //! `conformance access [FAMILY…]` and `conformance refresh`: the matrices of access decisions and of freshness.
+//! `conformance log`: log lines of both.
 //! `conformance cache`: the public suite for HTTP caches. See `conformance/README.md`.
 
 #![expect(clippy::print_stdout, reason = "a command talks to its user")]
@@ -9,11 +10,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use conformance::cache::{self, Suite};
-use conformance::{Programs, Report, SQUID, access, refresh};
+use conformance::{Programs, Report, SQUID, access, log, refresh};
 
 const HELP: &str = "\
 conformance access [FAMILY…]    the matrix of access decisions, or these families of it
 conformance refresh             the matrix of freshness
+conformance log                 log lines, field by field
 conformance cache [--beside]    the public suite for HTTP caches; Squid, Varnish and nginx beside us
 
 SQUALL names our program, SQUID the other one of the matrix (/usr/sbin/squid).
@@ -28,6 +30,7 @@ fn main() -> Result<ExitCode> {
             tell(&access::compare(&programs()?, wanted)?)
         }
         Some((command, [])) if command == "refresh" => tell(&refresh::compare(&programs()?)?),
+        Some((command, [])) if command == "log" => tell(&log::compare(&programs()?)?),
         Some((command, [])) if command == "cache" => suite(false),
         Some((command, [beside])) if command == "cache" && beside == "--beside" => suite(true),
         _ => {

@@ -298,6 +298,7 @@ fn close_record(
     };
     let facts = LogFacts {
         record,
+        client: record.client,
         method: received.head.method.as_str().as_bytes(),
         url: received.target.url(),
         version: match received.head.version {

@@ -29,6 +29,7 @@ impl Draft {
     pub(crate) fn resolve(&mut self) -> Option<Problem> {
         self.apply_old_logs();
         self.apply_default_format();
+        self.apply_log_daemon();
         let told = self.accelerate();
         self.acls.finish(&mut self.config.acls);
         told
