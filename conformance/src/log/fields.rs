@@ -138,6 +138,9 @@ pub(crate) const CODES: &[&str] = &[
     "%%",
 ];
 
+/// Where `%>p` stands among them.
+pub(crate) const CLIENT_PORT: usize = 2;
+
 /// The `logformat` line of all codes.
 pub(crate) fn codes() -> String {
     format!("logformat codes {}\n", CODES.join("|"))

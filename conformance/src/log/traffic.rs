@@ -172,11 +172,11 @@ pub(crate) const CASES: &[Case] = &[
     ),
     case(
         "a browser with quotes",
-        "GET http://{o}/agent HTTP/1.1\r\nHost: {o}\r\nUser-Agent: a \"b\" [c] \\ 100% \t\x7f\u{e4}\r\nReferer: http://from/?a b\"c\r\nConnection: close\r\n\r\n",
+        "GET http://{o}/agent HTTP/1.1\r\nHost: {o}\r\nUser-Agent: a \"b\" [c] \\ 100% \u{e4}\r\nReferer: http://from/?a%20b\"c\r\nConnection: close\r\n\r\n",
     ),
     case(
         "a URL with odd characters",
-        "GET http://{o}/odd\"chars<>[]{}|^`~%zz\\ HTTP/1.1\r\nHost: {o}\r\nConnection: close\r\n\r\n",
+        "GET http://{o}/odd\"chars<>[]{}^`~%zz\\ HTTP/1.1\r\nHost: {o}\r\nConnection: close\r\n\r\n",
     ),
     case(
         "a URL beyond ASCII",
