@@ -15,7 +15,7 @@ use std::{fs, io};
 use anyhow::Context as _;
 use config::{CacheDir, Config, DirChoice, DirKind, Replacement};
 use proxy::flow::Store;
-use store::{Choice, Policy, Volume, VolumeOptions, VolumeState, Volumes};
+use store::{Choice, Policy, Volume, VolumeOptions, VolumeState, Volumes, sweep};
 use tokio::time::Instant;
 
 /// Between two tries to open one that failed.
@@ -47,6 +47,15 @@ enum State {
 }
 
 impl CacheDirs {
+    /// None yet. What directories that were deleted have left in shared memory goes.
+    pub(crate) fn new() -> Self {
+        let swept = sweep(Path::new(SHARED_MEMORY));
+        if swept > 0 {
+            tracing::info!("{SHARED_MEMORY}: removed {swept} of directories that are gone");
+        }
+        Self::default()
+    }
+
     /// Lets the store have those of `config`. What has the same line as before stays open.
     pub(crate) fn arrange(&mut self, config: &Config, store: &Store) {
         let mut before = std::mem::take(&mut self.dirs);

@@ -12,11 +12,15 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use admin::ConfigText;
 use clap::{Parser, Subcommand};
 use config::directives::Row;
+use config::{Config, Problems};
 
+use crate::cli::Args;
 use crate::configuration::Source;
 use crate::console;
+use lines::Lines;
 
 /// What a squid.conf means here.
 #[derive(Parser, Debug)]
@@ -49,6 +53,13 @@ enum Command {
         /// Its name, in any Squid from 2.5 to 8
         directive: String,
     },
+}
+
+/// Reads a configuration to use it, and gives what shows it without passwords, as long as it holds.
+pub(crate) fn load(source: &Source, args: &Args) -> (Result<Config, Problems>, ConfigText) {
+    let Lines { lines, config, .. } = Lines::load(source, args);
+    let text = ConfigText::new(move || dump::dump(&lines, false));
+    (config, text)
 }
 
 /// Do the arguments ask for one of these, and not for a proxy?

@@ -143,6 +143,7 @@ fn accepting(port: &Port, open: &OpenPort) -> Option<String> {
     let kind = match port.mode {
         PortMode::Forward => "HTTP",
         PortMode::Accel(_) => "reverse-proxy HTTP",
+        PortMode::Manager => "manager HTTP",
     };
     let local = open.local()?;
     let fd = open.sockets.first()?.as_raw_fd();

@@ -19,7 +19,7 @@ use proxy::plan::Plan;
 use crate::serve::Running;
 use crate::version::OURS;
 use crate::workers::{self, Setting};
-use crate::{access_log, store_log, supports};
+use crate::{access_log, config_command, store_log, supports};
 
 /// Does it, and tells the cache log how it went.
 pub(crate) fn run(running: &mut Running) {
@@ -42,7 +42,8 @@ pub(crate) fn run(running: &mut Running) {
 
 fn take_effect(running: &mut Running) -> anyhow::Result<()> {
     let before = running.crew.orders();
-    let config = running.source.load(&running.args)?;
+    let (config, text) = config_command::load(&running.source, &running.args);
+    let config = config?;
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
@@ -85,6 +86,7 @@ fn take_effect(running: &mut Running) -> anyhow::Result<()> {
         .crew
         .reload(setting)
         .context("not all workers run")?;
+    running.crew.shared().admin.show_config(text);
     running.ports = opened.ports;
     if renewed {
         running.retired_logs.push(before.log.retire());

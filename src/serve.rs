@@ -12,10 +12,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use admin::{ConfigText, Names, Order};
 use anyhow::{Context as _, bail};
 use config::{Config, FilePlace, LogModule};
 use proxy::log::{RetiredLog, StoreLog};
 use proxy::worker::Phase;
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use crate::cache_dirs::CacheDirs;
@@ -27,10 +29,15 @@ use crate::ports::Ports;
 use crate::signals::{Asked, Signals};
 use crate::version::OURS;
 use crate::workers::{self, Crew, Setting};
-use crate::{access_log, console, daemon, limits, notify, privileges, reload, store_log, supports};
+use crate::{
+    access_log, config_command, console, daemon, limits, notify, privileges, reload, store_log,
+    supports, version,
+};
 
 /// How often what may fail is looked after.
 const TICK: Duration = Duration::from_secs(1);
+/// Orders of the cache manager that wait; more of the same change nothing.
+const ORDERS_MAX: usize = 8;
 /// How long workers may take to end once they must.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the last log lines may take.
@@ -44,7 +51,8 @@ pub(crate) fn run(called: &str, args: &Args) -> anyhow::Result<ExitCode> {
         return daemon::open_session();
     }
     let source = Source::of(args.config.as_deref());
-    let config = match source.load(args) {
+    let (config, text) = config_command::load(&source, args);
+    let config = match config {
         Ok(config) => config,
         Err(problems) => return Ok(configuration::refuse(&problems)),
     };
@@ -58,10 +66,15 @@ pub(crate) fn run(called: &str, args: &Args) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(live(args, source, config))
+    runtime.block_on(live(args, source, config, text))
 }
 
-async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<ExitCode> {
+async fn live(
+    args: &Args,
+    source: Source,
+    config: Config,
+    text: ConfigText,
+) -> anyhow::Result<ExitCode> {
     let built_in = source == Source::BuiltIn;
     let mut signals = Signals::open().context("cannot receive signals")?;
     let mut complaints = limits::set(&config);
@@ -84,10 +97,17 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
     let cache_log = CacheLog::open(&config, args, built_in);
     cache_log.install()?;
     announce(&config, args, &complaints);
-    let shared = supports::open(&config, files);
+    let names = Names {
+        version: OURS,
+        squid: version::SQUID,
+        service: args.service_name().as_str().to_owned(),
+    };
+    let (orders, asked) = mpsc::channel(ORDERS_MAX);
+    let shared = supports::open(&config, files, names, orders);
     let log = access_log::open(&config, &shared.registry)?;
     let store_log = store_log::open(&config, &shared);
-    let mut cache_dirs = CacheDirs::default();
+    shared.admin.show_config(text);
+    let mut cache_dirs = CacheDirs::new();
     cache_dirs.arrange(&config, &shared.store);
     let plan = match supports::plan(config, &shared.helpers, None) {
         Ok(plan) => Arc::new(plan),
@@ -111,6 +131,7 @@ async fn live(args: &Args, source: Source, config: Config) -> anyhow::Result<Exi
         cache_dirs,
         source,
         args: args.clone(),
+        asked,
     };
     for line in &opened.told {
         tracing::info!("{line}");
@@ -142,6 +163,8 @@ pub(crate) struct Running {
     pub(crate) cache_dirs: CacheDirs,
     pub(crate) source: Source,
     pub(crate) args: Args,
+    /// What the cache manager asks for.
+    asked: mpsc::Receiver<Order>,
 }
 
 impl Running {
@@ -153,6 +176,13 @@ impl Running {
         loop {
             let patience = ending.unwrap_or_else(Instant::now);
             tokio::select! {
+                // While there is an admin there is a sender.
+                Some(order) = self.asked.recv() => match order {
+                    Order::Rotate => self.rotate(),
+                    Order::Reconfigure | Order::Shutdown if ending.is_some() => {}
+                    Order::Reconfigure => self.reload(),
+                    Order::Shutdown => ending = Some(self.drain()),
+                },
                 asked = signals.next() => match asked {
                     Asked::Rotate => self.rotate(),
                     Asked::Debug => self.cache_log.toggle_debugging(),
@@ -175,6 +205,7 @@ impl Running {
                 _ = tick.tick() => {
                     let shared = self.crew.shared();
                     self.cache_dirs.tend(&shared.store);
+                    shared.admin.tick();
                     if ending.is_none() && let Some(why) = self.crew.orders().log.fatal() {
                         tracing::error!("FATAL: {why}");
                         failure.get_or_insert(anyhow::anyhow!("{why}"));

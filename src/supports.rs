@@ -4,6 +4,7 @@
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 
+use admin::{Admin, Names, Order, Parts};
 use anyhow::Context as _;
 use config::{Config, FilePlace, MemoryCacheMode, Problem, Problems};
 use jiff::tz::TimeZone;
@@ -11,16 +12,23 @@ use net::clock::Clock;
 use net::dns::{self, Resolver};
 use proxy::flow::Store;
 use proxy::helpers::Helpers;
+use proxy::internal::Roll;
 use proxy::plan::Plan;
 use stats::Registry;
+use tokio::sync::mpsc;
 
 use crate::workers::Shared;
 use crate::{cache_dirs, limits};
 
 /// Makes everything that workers share.
-pub(crate) fn open(config: &Config, files: Option<store::Files>) -> Shared {
+pub(crate) fn open(
+    config: &Config,
+    files: Option<store::Files>,
+    names: Names,
+    orders: mpsc::Sender<Order>,
+) -> Shared {
     let registry = Arc::new(Registry::new());
-    Shared {
+    let parts = Parts {
         helpers: Helpers::new(registry.cells()),
         store: Store::new(store::Options {
             files,
@@ -28,6 +36,16 @@ pub(crate) fn open(config: &Config, files: Option<store::Files>) -> Shared {
         }),
         clock: Clock::new(),
         registry,
+        names,
+        orders,
+    };
+    Shared {
+        helpers: parts.helpers.clone(),
+        store: Arc::clone(&parts.store),
+        clock: parts.clock,
+        registry: Arc::clone(&parts.registry),
+        admin: Admin::new(parts),
+        roll: Roll::default(),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::cli::Args;
 pub(crate) const OURS: &str = env!("CARGO_PKG_VERSION");
 
 /// The Squid whose behaviour callers may count on when they call us `squid`.
-const SQUID: &str = "6.13";
+pub(crate) const SQUID: &str = "6.13";
 
 /// What scripts look for among Squid's `configure options:`, as far as it is so here: which user
 /// and which places hold without a line, and that files may be large.

@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use admin::Admin;
 use anyhow::Context as _;
 use config::Config;
 use net::clock::Clock;
 use net::dns::Resolver;
 use proxy::flow::Store;
 use proxy::helpers::Helpers;
+use proxy::internal::Roll;
 use proxy::log::AccessLog;
 use proxy::plan::Plan;
 use proxy::worker::{Member, Orders, Phase, Setup, Sockets};
@@ -32,6 +34,10 @@ pub(crate) struct Shared {
     pub(crate) helpers: Helpers,
     /// Everybody's counters.
     pub(crate) registry: Arc<Registry>,
+    /// Who tells of all this.
+    pub(crate) admin: Arc<Admin>,
+    /// The workers, as pages ask them.
+    pub(crate) roll: Roll,
 }
 
 /// What workers serve by, until the next one.
@@ -167,6 +173,8 @@ impl Crew {
             store: Arc::clone(&self.shared.store),
             clock: self.shared.clock,
             cells: self.shared.registry.cells(),
+            pages: Arc::<Admin>::clone(&self.shared.admin),
+            roll: self.shared.roll.clone(),
         };
         let end = End {
             id,

@@ -29,7 +29,7 @@ impl Chance {
 }
 
 /// Where the volume's index outlives the process, by what the log's superblock says.
-fn shared_index(log: &Path) -> Option<PathBuf> {
+pub(crate) fn shared_index(log: &Path) -> Option<PathBuf> {
     let mut uuid = [0; 16];
     fs::File::open(log)
         .ok()?

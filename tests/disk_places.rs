@@ -7,7 +7,8 @@ use std::path::Path;
 
 use testkit::{Program, until_within};
 
-use crate::disk::{cache, logged, open_to_all};
+use crate::disk::{FOUND, cache, logged, open_to_all};
+use crate::disk_injuries::shared_index;
 use crate::support::{client, forward};
 use crate::versions::Versions;
 
@@ -135,4 +136,24 @@ fn a_place_that_vanishes() {
     assert!(goes.join("squall.log").is_file());
     assert!(program.stop().success());
     assert_eq!(program.read("cache.log").matches(WITHOUT).count(), 1);
+}
+
+/// What a directory that was deleted has left in shared memory goes with the next start; that of others stays.
+#[test]
+fn what_is_left_of_deleted_directories() {
+    let parent = cache();
+    let [stays, goes] = ["stays", "goes"].map(|name| parent.path().join(name));
+    make(&stays);
+    make(&goes);
+    let mut program = with_spools([stays.as_path(), goes.as_path()]);
+    logged(&program, FOUND, 2);
+    assert!(program.stop().success());
+    let [kept, stale] = [&stays, &goes].map(|path| shared_index(&path.join("squall.log")).unwrap());
+    if !stale.is_file() {
+        return; // there is no shared memory here
+    }
+    fs::remove_dir_all(&goes).unwrap();
+    let program = with_spools([stays.as_path()]);
+    logged(&program, FOUND, 1);
+    assert!(kept.is_file() && !stale.exists());
 }

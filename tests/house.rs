@@ -156,7 +156,7 @@ fn each_page_of_the_documents_opens_with_a_configuration_that_works() {
 }
 
 /// Fields whose names are not those of their directives.
-const FIELDS: [(&str, &str); 13] = [
+const FIELDS: [(&str, &str); 14] = [
     ("cache_dir", "cache_dirs"),
     ("cache_replacement_policy", "cache_dirs"),
     ("access_log", "access_logs"),
@@ -169,6 +169,7 @@ const FIELDS: [(&str, &str); 13] = [
     ("external_acl_type", "external_acl_types"),
     ("http_port", "ports"),
     ("logformat", "logformats"),
+    ("manager_port", "ports"),
     ("refresh_pattern", "refresh_patterns"),
 ];
 
@@ -177,6 +178,7 @@ const FIELDS: [(&str, &str); 13] = [
 fn program() -> String {
     let mut program = String::new();
     let mut folders = vec![
+        root().join("crates/admin/src"),
         root().join("crates/proxy/src"),
         root().join("crates/rules/src"),
         root().join("src"),

@@ -49,6 +49,8 @@ mod login;
 mod log_places;
 mod log_readers;
 mod logs;
+mod manager;
+mod manager_pages;
 mod panics;
 mod peer_login;
 mod peers;

@@ -2,12 +2,16 @@
 //! HTTP than that a blank line ends a request.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::mem;
 use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use memchr::memmem::Finder;
 use rustix::buffer::spare_capacity;
+use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::{Errno, read, write};
 use rustix::net::{
@@ -19,10 +23,16 @@ use rustix::net::{
 pub(crate) struct Answer {
     pub(crate) bytes: Cow<'static, [u8]>,
     pub(crate) close: bool,
+    /// How long it is held back.
+    pub(crate) after: Duration,
 }
 
 struct Connection {
     fd: OwnedFd,
+    /// Never used again.
+    id: u64,
+    /// An answer that is held back.
+    held: Option<Answer>,
     /// A request that hasn't come whole.
     partial: Vec<u8>,
     /// An answer that the socket hasn't taken whole, and how much it has taken.
@@ -63,9 +73,19 @@ pub(crate) fn serve(port: u16, mut answer: impl FnMut(&[u8]) -> Answer) -> Resul
     let mut connections: Vec<Option<Connection>> = Vec::new();
     let mut free: Vec<usize> = Vec::new();
     let mut events: Vec<Event> = Vec::with_capacity(512);
+    let mut next_id = 0;
+    // When answers that are held back are due, and whose they are.
+    let mut due: BinaryHeap<Reverse<(Instant, u64, usize)>> = BinaryHeap::new();
     loop {
+        let wait = due.peek().map(|Reverse((at, ..))| {
+            let left = at.saturating_duration_since(Instant::now());
+            Timespec {
+                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+                tv_nsec: left.subsec_nanos().into(),
+            }
+        });
         events.clear();
-        match epoll::wait(&poll, spare_capacity(&mut events), None) {
+        match epoll::wait(&poll, spare_capacity(&mut events), wait.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -83,8 +103,11 @@ pub(crate) fn serve(port: u16, mut answer: impl FnMut(&[u8]) -> Answer) -> Resul
                         EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
                     epoll::add(&poll, &fd, EventData::new_u64(place as u64), flags)?;
                     if let Some(slot) = connections.get_mut(place) {
+                        next_id += 1;
                         *slot = Some(Connection {
                             fd,
+                            id: next_id,
+                            held: None,
                             partial: Vec::new(),
                             pending: None,
                         });
@@ -97,6 +120,9 @@ pub(crate) fn serve(port: u16, mut answer: impl FnMut(&[u8]) -> Answer) -> Resul
                 continue;
             };
             let Some(connection) = slot else { continue };
+            if connection.held.is_some() {
+                continue;
+            }
             let after = if connection.pending.is_some() {
                 connection.flush()
             } else {
@@ -108,6 +134,33 @@ pub(crate) fn serve(port: u16, mut answer: impl FnMut(&[u8]) -> Answer) -> Resul
                 }
                 after => after,
             };
+            if let Some(held) = &connection.held {
+                due.push(Reverse((Instant::now() + held.after, connection.id, place)));
+            }
+            if matches!(after, After::Close) {
+                *slot = None;
+                free.push(place);
+            }
+        }
+        while let Some(Reverse((at, id, place))) = due.peek().copied()
+            && at <= Instant::now()
+        {
+            due.pop();
+            let Some(slot) = connections.get_mut(place) else {
+                continue;
+            };
+            let Some(connection) = slot.as_mut().filter(|connection| connection.id == id) else {
+                continue;
+            };
+            connection.pending = connection.held.take().map(|answer| (answer, 0));
+            let mut after = connection.flush();
+            // What came meanwhile has brought its event already.
+            if matches!(after, After::Keep) && connection.pending.is_none() {
+                after = connection.converse(&mut buf, &blank_line, &mut answer);
+            }
+            if let Some(held) = &connection.held {
+                due.push(Reverse((Instant::now() + held.after, id, place)));
+            }
             if matches!(after, After::Close) {
                 *slot = None;
                 free.push(place);
@@ -143,7 +196,13 @@ impl Connection {
             while let Some(place) = blank_line.find(rest) {
                 let (head, tail) = rest.split_at(place + 4);
                 rest = tail;
-                self.pending = Some((answer(head), 0));
+                let answer = answer(head);
+                if !answer.after.is_zero() {
+                    self.held = Some(answer);
+                    self.partial = rest.to_vec();
+                    return After::Keep;
+                }
+                self.pending = Some((answer, 0));
                 if matches!(self.flush(), After::Close) {
                     return After::Close;
                 }

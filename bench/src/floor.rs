@@ -1,6 +1,7 @@
 //! The floor: answers of one size, ready to send. What it costs is what the kernel costs.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
@@ -57,6 +58,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Answer {
             bytes: Cow::Borrowed(bytes),
             close,
+            after: Duration::ZERO,
         }
     })
 }

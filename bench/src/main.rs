@@ -15,6 +15,8 @@ mod lists;
 mod load;
 mod machine;
 mod origin;
+mod peak;
+mod plot;
 mod probe;
 mod process;
 mod report;
@@ -45,6 +47,10 @@ enum Command {
     Floods(floods::Options),
     /// The disk store: fill, hits from disk, restarts
     Store(store::Options),
+    /// The most that a proxy with a disk cache does before its clients wait
+    Peak(peak::Options),
+    /// Requests of the same mix as lines of `turn,object,bytes`, for the store's example `hit_ratio`
+    Trace(peak::Trace),
     /// The least that a server can do: one read, one write. Started by the harness
     #[command(hide = true)]
     Floor(floor::Options),
@@ -62,6 +68,8 @@ fn main() -> ExitCode {
         Command::Access(options) => hits::run(&workload::ACCESS, &options),
         Command::Floods(options) => floods::run(&options),
         Command::Store(options) => store::run(&options),
+        Command::Peak(options) => peak::run(&options),
+        Command::Trace(trace) => peak::write(&trace),
         Command::Floor(options) => floor::run(&options),
         Command::Origin(options) => origin::run(options.port),
         Command::Helper => helper::run(),

@@ -1,4 +1,5 @@
-//! The web server behind every proxy. `/count` says how many requests there have been, itself not counted.
+//! The web server behind every proxy. `/count` says how many requests there have been, itself not counted; `/kept`
+//! how many bytes of content that may be kept went out.
 //!
 //! | path | answer |
 //! | --- | --- |
@@ -6,9 +7,12 @@
 //! | `/vary/SIZE/NAME` | may be kept, and varies by `User-Agent` |
 //! | `/page/SIZE/NAME` | says nothing of its lifetime |
 //! | `/fresh/SIZE/NAME` | may not be kept |
+//!
+//! With `/after/MS` at the end the answer is held back for so many milliseconds.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
@@ -29,6 +33,7 @@ pub(crate) struct Options {
 /// Serves until it is killed.
 pub(crate) fn run(port: u16) -> Result<()> {
     let mut count: u64 = 0;
+    let mut kept: u64 = 0;
     let mut made: HashMap<String, Vec<u8>> = HashMap::new();
     serve(port, move |head| {
         let head = String::from_utf8_lossy(head);
@@ -38,11 +43,17 @@ pub(crate) fn run(port: u16) -> Result<()> {
         });
         let close = head.to_ascii_lowercase().contains("\r\nconnection: close")
             || head.contains(" HTTP/1.0\r\n");
-        if path == "/count" {
-            let (content, close) = (format!("{count}\n"), true);
+        let told = match path {
+            "/count" => Some(count),
+            "/kept" => Some(kept),
+            _ => None,
+        };
+        if let Some(told) = told {
+            let (content, close) = (format!("{told}\n"), true);
             return Answer {
                 bytes: render("200 OK", NOT_KEPT, content.as_bytes(), close),
                 close,
+                after: Duration::ZERO,
             };
         }
         count += 1;
@@ -51,7 +62,12 @@ pub(crate) fn run(port: u16) -> Result<()> {
             && !close
         {
             let bytes = Cow::Owned(bytes.clone());
-            return Answer { bytes, close };
+            let after = Duration::ZERO;
+            return Answer {
+                bytes,
+                close,
+                after,
+            };
         }
         let mut words = path.split('/').skip(1);
         let (kind, size) = (
@@ -66,11 +82,21 @@ pub(crate) fn run(port: u16) -> Result<()> {
             _ => (NOT_KEPT, "404 Not Found"),
         };
         let content = testkit::Pattern::new(path, size.unwrap_or(0)).to_vec();
+        if cache == KEPT {
+            kept += content.len() as u64;
+        }
+        let after = path.rsplit_once("/after/");
+        let after = after.and_then(|(_, millis)| millis.parse().ok());
+        let after = Duration::from_millis(after.unwrap_or(0));
         let bytes = render(status, cache, &content, close);
-        if !close && content.len() <= SMALL && kind != "once" {
+        if !close && content.len() <= SMALL && kind != "once" && after.is_zero() {
             made.insert(path.to_owned(), bytes.to_vec());
         }
-        Answer { bytes, close }
+        Answer {
+            bytes,
+            close,
+            after,
+        }
     })
 }
 

@@ -41,7 +41,16 @@ pub(crate) fn get(port: u16, path: &str) -> Result<Probed> {
 
 /// How many requests the origin on `port` has answered.
 pub(crate) fn origin_count(port: u16) -> Result<u64> {
-    let content = get(port, "/count")?.content;
+    origin_number(port, "/count")
+}
+
+/// How many bytes of content that may be kept it has sent.
+pub(crate) fn origin_kept_bytes(port: u16) -> Result<u64> {
+    origin_number(port, "/kept")
+}
+
+fn origin_number(port: u16, path: &str) -> Result<u64> {
+    let content = get(port, path)?.content;
     Ok(String::from_utf8_lossy(&content).trim().parse()?)
 }
 

@@ -22,8 +22,11 @@ use crate::hits::Origin;
 use crate::machine::Machine;
 use life::{Life, Plan};
 use measures::{Ending, Pass};
-use scheme::{SCHEMES, Scheme};
 use table::Report;
+
+pub(crate) use home::{Home, Room};
+pub(crate) use mix::mixed;
+pub(crate) use scheme::{SCHEMES, Scheme};
 
 /// What to measure, and for how long.
 #[derive(Clone, Debug, Args)]
@@ -122,6 +125,9 @@ fn save(report: &Report, options: &Options) -> Result<()> {
     let path = |ending: &str| options.results.join(format!("{name}.{ending}"));
     fs::write(path("md"), report.render())?;
     fs::write(path("json"), serde_json::to_string_pretty(report)? + "\n")?;
+    for (end, plot) in report.plots() {
+        fs::write(options.results.join(format!("{name}-{end}.svg")), plot)?;
+    }
     Ok(())
 }
 

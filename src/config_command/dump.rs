@@ -20,17 +20,17 @@ const SWITCH: &str = "configuration_includes_quoted_values";
 pub(super) fn run(source: &Source, secrets: bool) -> ExitCode {
     let read = Lines::read(source);
     match &read.config {
-        Ok(_) => super::answer(&dump(&read, secrets), ExitCode::SUCCESS),
+        Ok(_) => super::answer(&dump(&read.lines, secrets), ExitCode::SUCCESS),
         Err(problems) => configuration::refuse(problems),
     }
 }
 
-fn dump(read: &Lines, secrets: bool) -> String {
+pub(super) fn dump(lines: &[Line], secrets: bool) -> String {
     let mut text = format!("# What holds, as Squall {OURS} reads it.\n");
     if !secrets {
         say(&mut text, "# Passwords are left out: *** stands for each.");
     }
-    let holding = holding(&read.lines);
+    let holding = holding(lines);
     for line in &holding {
         let own = if secrets {
             line.text.clone()
@@ -147,7 +147,7 @@ mod tests {
             "cache_mem 1 MB\nif true\nhttp_access deny CONNECT\nendif\nif false\nvia off\nendif\n\
              cache_mem 2 MB\nhttp_access allow all\ncachemgr_passwd hunter2 all\n",
         );
-        let text = dump(&read, false);
+        let text = dump(&read.lines, false);
         assert_eq!(
             settings(&text),
             [
@@ -160,7 +160,7 @@ mod tests {
         assert!(text.contains("squid.conf:8\ncache_mem 2 MB\n"), "{text}");
         assert!(text.contains("\nvia on  # default\n"), "{text}");
         assert!(text.contains("\n# visible_hostname "), "{text}");
-        assert!(dump(&read, true).contains("cachemgr_passwd hunter2 all"));
+        assert!(dump(&read.lines, true).contains("cachemgr_passwd hunter2 all"));
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
         for file in std::fs::read_dir(examples).unwrap() {
             let path = file.unwrap().path();
             let first = Lines::read(&Source::File(path.clone()));
-            let text = dump(&first, true);
+            let text = dump(&first.lines, true);
             let again = read(&text);
             let (before, after) = (first.config.unwrap(), again.config.as_ref().unwrap());
             assert_eq!(
@@ -179,7 +179,7 @@ mod tests {
                 "{}\n{text}",
                 path.display()
             );
-            assert_eq!(settings(&text), settings(&dump(&again, true)));
+            assert_eq!(settings(&text), settings(&dump(&again.lines, true)));
             seen += 1;
         }
         assert!(seen > 0);

@@ -32,21 +32,14 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Reads them all.
+    /// Reads them all, and says what is known of them.
     pub(super) fn read(source: &Source) -> Self {
-        let mut lines: Vec<Line> = Vec::new();
-        let mut others = Vec::new();
-        let read = source.load_telling(&Args::default(), &mut |event| match event {
-            Event::File { .. } => {}
-            Event::Line { place, text, row } => lines.push(Line {
-                place: place.clone(),
-                text: text.to_owned(),
-                row,
-                findings: Vec::new(),
-            }),
-            Event::Problem(problem) => note(&mut lines, &mut others, problem.clone()),
-        });
-        let config = read.and_then(|config| {
+        let Self {
+            mut lines,
+            mut others,
+            config,
+        } = Self::load(source, &Args::default());
+        let config = config.and_then(|config| {
             let found = supports::check(&config);
             let problems = match &found {
                 Ok(warnings) => warnings,
@@ -56,6 +49,27 @@ impl Lines {
                 note(&mut lines, &mut others, problem.clone());
             }
             found.map(|_| config)
+        });
+        Self {
+            lines,
+            others,
+            config,
+        }
+    }
+
+    /// Reads them all, to use them.
+    pub(super) fn load(source: &Source, args: &Args) -> Self {
+        let mut lines: Vec<Line> = Vec::new();
+        let mut others = Vec::new();
+        let config = source.load_telling(args, &mut |event| match event {
+            Event::File { .. } => {}
+            Event::Line { place, text, row } => lines.push(Line {
+                place: place.clone(),
+                text: text.to_owned(),
+                row,
+                findings: Vec::new(),
+            }),
+            Event::Problem(problem) => note(&mut lines, &mut others, problem.clone()),
         });
         Self {
             lines,

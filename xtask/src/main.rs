@@ -23,6 +23,7 @@ cargo xtask conformance cache [--beside]   run the public suite for HTTP caches;
 cargo xtask bench hits    measure Squall beside its peers; `cargo xtask bench hits --help` names the options
 cargo xtask bench access  measure what access control costs, beside Squid
 cargo xtask bench floods  measure what floods of variants, of URLs and of forwarders cost, beside Squid
+cargo xtask bench peak    find the most that a disk cache does before its clients wait, beside its peers
 cargo xtask bench store   measure the disk store: fill, hits from disk, restarts, beside its peers
 ";
 

@@ -91,11 +91,16 @@ impl Home {
 
     /// Starts the server on core 0.
     pub(crate) fn start(&self) -> Result<Tree> {
+        self.start_in(|command| command)
+    }
+
+    /// Starts it by a command around its own.
+    pub(crate) fn start_in(&self, around: impl FnOnce(Vec<String>) -> Vec<String>) -> Result<Tree> {
         let log = File::options()
             .create(true)
             .append(true)
             .open(self.path("output"))?;
-        Tree::start("0", &self.command(), log)
+        Tree::start("0", &around(self.command()), log)
     }
 
     fn command(&self) -> Vec<String> {

@@ -6,6 +6,7 @@ use super::Options;
 use super::measures::{Ending, Pass, Restart, Sample};
 use super::scheme::Scheme;
 use crate::machine::Machine;
+use crate::plot::bars;
 use crate::report::{median, micros, push};
 
 /// Rounds of one server in one pass.
@@ -41,6 +42,18 @@ pub(crate) struct Report {
 }
 
 impl Pass {
+    const ALL: [Self; 4] = [Self::Fill, Self::Cold, Self::Warm, Self::Hot];
+
+    /// The end of its plot's name.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Fill => "fill",
+            Self::Cold => "disk",
+            Self::Warm => "page-cache",
+            Self::Hot => "memory",
+        }
+    }
+
     fn title(self) -> &'static str {
         match self {
             Self::Fill => "Fill: all misses, all stored",
@@ -120,7 +133,7 @@ impl Report {
 
     pub(crate) fn render(&self) -> String {
         let mut out = self.head();
-        for pass in [Pass::Fill, Pass::Cold, Pass::Warm, Pass::Hot] {
+        for pass in Pass::ALL {
             out += &self.table(pass);
         }
         out += &self.restarts();
@@ -129,6 +142,17 @@ impl Report {
         }
         out.truncate(out.trim_end().len());
         out + "\n"
+    }
+
+    /// A plot for each pass, and the end of its name: what a request cost each server.
+    pub(crate) fn plots(&self) -> Vec<(&'static str, String)> {
+        let plot = |pass: Pass| {
+            let rows = self.passes.iter().filter(|row| row.pass == pass);
+            let rows = rows.map(|row| (row.server.to_owned(), row.cost()));
+            let title = format!("{}: µs of processor time per request", pass.title());
+            (pass.name(), bars(&title, &rows.collect::<Vec<_>>()))
+        };
+        Pass::ALL.into_iter().map(plot).collect()
     }
 
     fn head(&self) -> String {

@@ -12,8 +12,8 @@ mod text;
 
 pub use event::{Event, Options};
 pub use model::{
-    access, auth, cache, delay, deny_info, external, helper, list_file, log, marks, peer, port,
-    rewrite, values,
+    access, auth, cache, delay, deny_info, external, helper, list_file, log, manager, marks, peer,
+    port, rewrite, values,
 };
 
 pub use model::access::{
@@ -24,6 +24,7 @@ pub use model::cache::{MemoryCacheMode, RefreshOptions, RefreshPattern, Replacem
 pub use model::cache_dir::{CacheDir, DirChoice, DirKind, DirTuning};
 pub use model::deny_info::{DenyAnswer, DenyInfo};
 pub use model::log::{AccessLog, LogAddr, LogFormat, LogModule};
+pub use model::manager::{ManagerPassword, Protection};
 pub use model::peer::{Peer, PeerKind, PeerLogin, PeerOptions};
 pub use model::port::{Accel, KeepAlive, PmtuDiscovery, Port, PortMode, VirtualPort};
 pub use model::{Config, FilePlace, ForwardedFor, Relaxed, UriWhitespace};

@@ -5,7 +5,9 @@
 mod ask;
 mod bad;
 mod book;
+mod counted;
 mod hosts;
+mod listing;
 mod reverse;
 
 use std::borrow::Cow;
@@ -21,7 +23,9 @@ use tokio::sync::{mpsc, oneshot};
 use crate::clock::Clock;
 use bad::BadAddresses;
 use book::Book;
+pub use counted::NameServer;
 use hosts::Hosts;
+pub use listing::{KnownAddress, KnownName, Question, Waited};
 
 /// Names, and again addresses, that may be asked of name servers at once; more are refused.
 pub const QUERIES_MAX: usize = 4096;
@@ -147,6 +151,8 @@ pub struct Resolver {
 #[derive(Debug)]
 struct Shared {
     options: Options,
+    /// Who is asked.
+    servers: Arc<[NameServer]>,
     clock: Clock,
     addresses: Book<Arc<str>, Addresses>,
     names: Book<IpAddr, Arc<str>>,
@@ -177,7 +183,12 @@ impl Resolver {
         thread_cells: Arc<Cells>,
     ) -> io::Result<Self> {
         let (queries, queue) = mpsc::channel(QUERIES_MAX);
+        let system = ask::read_system(&options);
         let shared = Arc::new(Shared {
+            servers: ask::servers(&options, &system)
+                .into_iter()
+                .map(NameServer::new)
+                .collect(),
             addresses: Book::new(options.names_max),
             names: Book::new(options.addresses_max),
             hosts: RwLock::default(),
@@ -193,7 +204,7 @@ impl Resolver {
         if let Err(error) = resolver.reload_hosts() {
             tracing::warn!(%error, "hosts file not read");
         }
-        ask::start(shared, queue, thread_cells)?;
+        ask::start(shared, &system, queue, thread_cells)?;
         Ok(resolver)
     }
 
@@ -209,14 +220,16 @@ impl Resolver {
     /// The answer, if it is known without asking anyone.
     #[must_use]
     pub fn cached(&self, name: &str) -> Option<Answer> {
+        self.cells.count(Counter::DnsLookups);
         if let Some(literal) = literal(name) {
+            self.cells.count(Counter::DnsNumeric);
             return Some(Ok(Arc::new([literal])));
         }
-        self.cells.count(Counter::DnsLookups);
-        let answer = match normal(name) {
-            Ok(name) => self.shared.answer(&name)?,
-            Err(error) => Err(error),
+        let Ok(name) = normal(name) else {
+            self.cells.count(Counter::DnsInvalid);
+            return Some(Err(DnsError::BadName));
         };
+        let answer = self.shared.answer(&name)?;
         self.cells.count(match answer {
             Ok(_) => Counter::DnsHits,
             Err(_) => Counter::DnsNegativeHits,
@@ -251,7 +264,7 @@ impl Resolver {
         let name: Arc<str> = name.into();
         let query = Query::Addresses(Arc::clone(&name));
         let book = &self.shared.addresses;
-        book.ask(name, &self.cells, || self.send(query))
+        book.ask(name, self.shared.now_ns(), &self.cells, || self.send(query))
     }
 
     /// Puts a query into the DNS thread's queue.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stats::{Cells, Counter, Gauge};
+use stats::{Cells, Counter, Gauge, Histogram};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -83,6 +83,8 @@ pub struct Permit {
     hop: Rc<Hop>,
     /// How often its connection was put back.
     uses: u32,
+    /// The connection is in the pool, and goes on to count as open.
+    lent: bool,
 }
 
 /// A connection to a hop that is in use. Dropped, it is closed; [`Pool::put`] keeps it for later.
@@ -130,15 +132,15 @@ impl<K: Eq + Hash + Clone> Pool<K> {
     pub fn take(&self, key: &K) -> Option<Pooled> {
         let hop = self.shared.hops.borrow().get(key).map(Rc::clone)?;
         while let Some(resting) = hop.pop() {
-            let permit = Permit::adopt(&hop, resting.uses);
             let expired = resting.since.elapsed() >= self.shared.idle.get();
             if expired || !hop.totals.is_good(resting.stream.idle_state()) {
+                hop.closed(resting.uses);
                 continue;
             }
             hop.totals.cells.count(Counter::HopReuses);
             return Some(Pooled {
+                permit: Permit::adopt(&hop, resting.uses),
                 stream: resting.stream,
-                permit,
             });
         }
         None
@@ -169,7 +171,7 @@ impl<K: Eq + Hash + Clone> Pool<K> {
         if let Some(limit) = full {
             totals.cells.count(limit);
             match hop.pop_oldest() {
-                Some(oldest) => drop((oldest, Permit::adopt(&hop, 0))),
+                Some(oldest) => hop.closed(oldest.uses),
                 None => return,
             }
         }
@@ -192,6 +194,13 @@ impl<K: Eq + Hash + Clone> Pool<K> {
     pub fn idle(&self, key: &K) -> usize {
         let hops = self.shared.hops.borrow();
         hops.get(key).map_or(0, |hop| hop.idle.borrow().len())
+    }
+
+    /// Shows each hop with its connections: those that are open, and those of them that are idle.
+    pub fn each(&self, mut show: impl FnMut(&K, usize, usize)) {
+        for (key, hop) in self.shared.hops.borrow().iter() {
+            show(key, hop.open.get(), hop.idle.borrow().len());
+        }
     }
 
     /// Idle connections to all hops.
@@ -279,14 +288,23 @@ impl Hop {
         Some(resting)
     }
 
-    fn keep(&self, good: impl FnMut(&Resting) -> bool) {
-        let mut idle = self.idle.borrow_mut();
-        let before = idle.len();
-        idle.retain(good);
-        for _ in idle.len()..before {
-            self.totals.shift_idle(-1);
-            self.shift_open(-1);
-        }
+    fn keep(&self, mut good: impl FnMut(&Resting) -> bool) {
+        self.idle.borrow_mut().retain(|resting| {
+            let stays = good(resting);
+            if !stays {
+                self.totals.shift_idle(-1);
+                self.closed(resting.uses);
+            }
+            stays
+        });
+    }
+
+    /// A connection that carried so many requests is no more.
+    fn closed(&self, requests: u32) {
+        self.shift_open(-1);
+        self.totals
+            .cells
+            .record(Histogram::HopUses, requests.into());
     }
 
     fn shift_open(&self, change: isize) {
@@ -327,12 +345,13 @@ impl Permit {
         Self {
             hop: Rc::clone(hop),
             uses,
+            lent: false,
         }
     }
 
     /// The connection goes on to count as open, without a permit. Gives its uses.
-    fn lend(self) -> u32 {
-        self.hop.shift_open(1);
+    fn lend(mut self) -> u32 {
+        self.lent = true;
         self.uses
     }
 
@@ -348,7 +367,9 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.hop.shift_open(-1);
+        if !self.lent {
+            self.hop.closed(self.uses.saturating_add(1));
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use net::pool::Permit;
 use rules::Rule;
 use rules::hops::{Case, Choice, Hop as RuleHop, HopTo, PeerStates, Way, choose};
 use smallvec::SmallVec;
-use stats::{Cells, Counter};
+use stats::{Cells, Counter, Histogram};
 use wire::field::FieldId;
 use wire::http1::{Framing, ResponseHead, may_reuse};
 use wire::value::date::DATE_BYTES;
@@ -25,10 +25,12 @@ use crate::failure::{Failure, FailureKind, Refusal, Side};
 use crate::flow::{Received, Store};
 use crate::hops::peer::OpenPeer;
 use crate::hops::{Hop, Peer, Pool};
+use crate::internal::{Pages, Roll};
 use crate::log::LogHandle;
 use crate::plan::Plan;
 use crate::record::{Hierarchy, Marks, Record, ResultTag};
 use crate::recycle::Recycle;
+use crate::tally::Tally;
 
 /// See the module.
 #[derive(Debug)]
@@ -40,6 +42,7 @@ pub struct Context {
     pub(crate) resolver: Resolver,
     pub(crate) pool: Rc<Pool>,
     pub(crate) cells: Arc<Cells>,
+    pub(crate) tally: Rc<RefCell<Tally>>,
     pub(crate) log: Rc<LogHandle>,
     pub(crate) buffers: Rc<Recycle<Vec<u8>>>,
     pub(crate) heads: Rc<Recycle<Box<ResponseHead>>>,
@@ -49,6 +52,10 @@ pub struct Context {
     /// The second that a date was last made for, and the date.
     pub(crate) date: Cell<(i64, HttpDate)>,
     pub(crate) refusals: RefCell<Refusals>,
+    /// Who makes pages of our own.
+    pub(crate) pages: Arc<dyn Pages>,
+    /// All workers, for those pages.
+    pub(crate) roll: Roll,
 }
 
 /// What is told of rules that denied, by the rule's address in the plan (0: none matched) and `deny_info` line.
@@ -132,14 +139,7 @@ impl Context {
     ///
     /// It has none, or nobody could say.
     pub(crate) async fn resolve(&self, host: &str) -> Result<Arc<[IpAddr]>, DnsError> {
-        self.cells.count(Counter::DnsLookups);
-        match self.resolver.cached(host) {
-            Some(known) => {
-                self.cells.count(Counter::DnsHits);
-                known
-            }
-            None => self.resolver.resolve(host).await,
-        }
+        self.resolver.resolve(host).await
     }
 
     /// The hops for a request, in the order in which they are tried.
@@ -246,12 +246,17 @@ impl Context {
         if tag.is_hit() {
             cells.add(Counter::HitBytes, record.sent_bytes());
         }
-        if record.error.is_some() {
+        if let Some(error) = record.error {
             cells.count(Counter::Errors);
+            if let Some(limit) = limit_of(error, record.status) {
+                cells.count(limit);
+            }
         }
         if record.outcome.marks.has(Marks::ABORTED) {
             cells.count(Counter::Aborted);
         }
+        cells.record(Histogram::ReplySize, record.sent_bytes());
+        cells.record(service_time(tag), record.elapsed_ns() / 1000);
         cells.count(match tag {
             ResultTag::Hit => Counter::HitsDisk,
             ResultTag::MemHit | ResultTag::OfflineHit => Counter::HitsMemory,
@@ -269,6 +274,37 @@ impl Context {
             | ResultTag::Redirect => Counter::Misses,
             ResultTag::Tunnel => return,
         });
+    }
+}
+
+/// Which limit has bitten, where a failure tells.
+fn limit_of(error: FailureKind, status: u16) -> Option<Counter> {
+    Some(match (error, status) {
+        (FailureKind::RequestParseTimeout, _) => Counter::TimeoutsRequest,
+        (FailureKind::ReadTimeout, _) => Counter::TimeoutsRead,
+        (FailureKind::TooBig, 413) => Counter::LimitRequestBody,
+        (FailureKind::TooBig, 414 | 431) => Counter::LimitRequestHead,
+        _ => return None,
+    })
+}
+
+/// Where the service time of a request counts, as Squid has it.
+fn service_time(tag: ResultTag) -> Histogram {
+    match tag {
+        ResultTag::Hit | ResultTag::MemHit | ResultTag::OfflineHit => Histogram::ServiceTimeHit,
+        ResultTag::Miss | ResultTag::ClientRefreshMiss => Histogram::ServiceTimeMiss,
+        ResultTag::RefreshUnmodified => Histogram::ServiceTimeNearHit,
+        ResultTag::ImsHit | ResultTag::InmHit => Histogram::ServiceTimeNotModified,
+        ResultTag::None
+        | ResultTag::RefreshFailOld
+        | ResultTag::RefreshFailErr
+        | ResultTag::RefreshModified
+        | ResultTag::SwapfailMiss
+        | ResultTag::NegativeHit
+        | ResultTag::Denied
+        | ResultTag::DeniedReply
+        | ResultTag::Redirect
+        | ResultTag::Tunnel => Histogram::ServiceTimeOther,
     }
 }
 

@@ -113,7 +113,7 @@ pub const TABLE: [Row; 30] = [
         FailureKind::CacheMgrAccessDenied,
         401,
         "ERR_CACHE_MGR_ACCESS_DENIED",
-        DENIED,
+        None,
     ),
     row(
         FailureKind::ForwardingDenied,
@@ -151,7 +151,7 @@ pub const TABLE: [Row; 30] = [
     ),
     row(FailureKind::InvalidReq, 400, "ERR_INVALID_REQ", UNREAD),
     row(FailureKind::UnsupReq, 501, "ERR_UNSUP_REQ", UNREAD),
-    row(FailureKind::InvalidUrl, 400, "ERR_INVALID_URL", UNREAD),
+    row(FailureKind::InvalidUrl, 400, "ERR_INVALID_URL", None),
     row(
         FailureKind::ZeroSizeObject,
         502,

@@ -18,11 +18,13 @@ use wire::value::byteranges::Boundary;
 
 use crate::access::ConnectionLogin;
 use crate::cache::Parts;
+pub use crate::cache::listing::{ObjectReport, Objects, objects};
 pub use crate::cache::stored::StoredResponse;
 pub use crate::cache::summary::Summary;
 use crate::clients::Visit;
 use crate::context::{Context, HttpDate};
 use crate::fetch::{OriginBody, Pinned};
+use crate::internal::seat::Seat;
 use crate::plan::PortPlan;
 use crate::reply::ReadyFields;
 
@@ -52,6 +54,8 @@ pub(crate) struct Connection {
     pub(crate) pinned: Pinned,
     /// Its place among its client's connections (`client_db`).
     pub(crate) visit: Option<Visit>,
+    /// Its place among the worker's connections; none for what the proxy does by itself.
+    pub(crate) seat: Option<Seat>,
 }
 
 impl Connection {
@@ -73,6 +77,7 @@ impl Connection {
             login: ConnectionLogin::default(),
             pinned: Pinned::default(),
             visit: None,
+            seat: None,
         }
     }
 

@@ -5,23 +5,25 @@
 
 pub mod clients;
 pub mod context;
+pub mod delay;
 pub mod failure;
 pub mod flow;
 pub mod format;
 pub mod helpers;
+pub mod hops;
+pub mod internal;
 pub mod log;
 pub mod plan;
 pub mod record;
 pub mod reply;
+pub mod tally;
 pub mod worker;
 
 mod access;
 mod adapt;
 mod cache;
-mod delay;
 mod digits;
 mod fetch;
-mod hops;
 mod input;
 mod listen;
 mod marks;

@@ -12,16 +12,20 @@ use rules::{Environment, Rules};
 use wire::http1::{Limits, Relaxed, Version};
 use wire::target::{Scheme, UriWhitespace};
 
+pub use crate::access::{ExternalReport, KnownUser, KnownUsers};
 use crate::access::{Externals, Logins};
 use crate::adapt::{LocationRewriter, Rewriter};
 use crate::cache::StoreId;
 use crate::clients::Clients;
 use crate::clients::users::UserAddresses;
 use crate::delay::Delays;
+use crate::delay::report::PoolReport;
 use crate::fetch::Guard;
 use crate::format::Formats;
 use crate::helpers::Helpers;
 use crate::hops::Peer;
+use crate::hops::peer::PeerReport;
+use crate::internal::own::Own;
 use crate::listen::target::split_host;
 use crate::marks::Marking;
 use crate::reply::StatusLines;
@@ -54,6 +58,8 @@ pub struct Plan {
     pub(crate) delays: Delays,
     /// What names may lead to.
     pub(crate) guard: Guard,
+    /// Which hosts and ports are our own.
+    pub(crate) own: Own,
     pub(crate) ports: Vec<PortPlan>,
     pub(crate) limits: Limits,
     pub(crate) reply_limits: Limits,
@@ -74,7 +80,8 @@ pub struct Plan {
     pub(crate) location_rewriter: Option<LocationRewriter>,
     /// `store_id_program`.
     pub(crate) store_id: Option<StoreId>,
-    pub(crate) visible_hostname: String,
+    /// `visible_hostname`, or the system's name.
+    pub visible_hostname: String,
     pub(crate) unique_hostname: String,
 }
 
@@ -92,6 +99,8 @@ pub(crate) struct PortPlan {
 pub(crate) enum PortMode {
     Forward,
     Accel(Accel),
+    /// For those who ask about us.
+    Manager,
 }
 
 /// An accelerator port.
@@ -110,6 +119,7 @@ impl PortPlan {
     fn new(port: &config::port::Port) -> Self {
         let mode = match &port.mode {
             config::port::PortMode::Forward => PortMode::Forward,
+            config::port::PortMode::Manager => PortMode::Manager,
             config::port::PortMode::Accel(accel) => PortMode::Accel(Accel {
                 default_site: accel.defaultsite.as_deref().and_then(|site| {
                     let (host, port) = split_host(site.as_bytes())?;
@@ -133,7 +143,7 @@ impl PortPlan {
     pub(crate) fn accel(&self) -> Option<&Accel> {
         match &self.mode {
             PortMode::Accel(accel) => Some(accel),
-            PortMode::Forward => None,
+            PortMode::Forward | PortMode::Manager => None,
         }
     }
 }
@@ -276,6 +286,7 @@ impl Plan {
             marking: Marking::new(&config),
             delays: Delays::new(&config, before.map(|before| &before.delays)),
             guard: Guard::new(&config),
+            own: Own::new(&config, &visible_hostname, &unique_hostname),
             ports: config.ports.iter().map(PortPlan::new).collect(),
             limits: limits(config.request_header_max_size),
             reply_limits: limits(config.reply_header_max_size),
@@ -313,6 +324,27 @@ impl Plan {
     /// Programs that aren't there, and without which a proxy doesn't start.
     pub fn missing(config: &Config) -> impl Iterator<Item = Problem> {
         Logins::missing(config)
+    }
+
+    /// The `cache_peer` lines and how their peers are.
+    pub fn peer_reports(&self) -> Vec<PeerReport> {
+        self.peers.iter().map(|peer| peer.report()).collect()
+    }
+
+    /// The delay pools and how full their buckets are, of each scope no more than `most`.
+    pub fn delay_reports(&self, most: usize, now_ns: u64) -> Vec<PoolReport> {
+        self.delays.report(&self.config, most, now_ns)
+    }
+
+    /// The `external_acl_type` lines and what is known by them.
+    pub fn external_reports(&self) -> Vec<ExternalReport> {
+        self.externals.report()
+    }
+
+    /// The users that are remembered, no more than `most` of them listed.
+    pub fn known_users(&self, most: usize, now_ns: u64) -> KnownUsers {
+        let users = |logins: &Logins| logins.users(most, now_ns);
+        self.logins.as_ref().map(users).unwrap_or_default()
     }
 
     /// Do requests that come in at `port` share one fetch (`collapsed_forwarding`)?

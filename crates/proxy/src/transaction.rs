@@ -20,7 +20,7 @@ use crate::log::{INVALID_REQUEST, LogFacts, METHOD_NOT_ALLOWED, REQUEST_TOO_LARG
 use crate::record::{Marks, Record, ResultTag};
 use crate::reply::Forward;
 use crate::tunnel::Opened;
-use crate::{access, adapt, cache, reply, tunnel};
+use crate::{access, adapt, cache, internal, reply, tunnel};
 
 /// Serves a request: from the head that `listen` read to the last byte of the reply, the log line
 /// and the counters.
@@ -128,6 +128,11 @@ async fn respond<'c>(
     access::follow(cx, asked, record).await; // follow_x_forwarded_for
     cx.check_size(asked)?; // request_body_max_size
     let admitted = access::admit(cx, asked, record).await?; // http_access
+    if internal::owns(&cx.plan, asked) {
+        let mut response = Box::pin(internal::page(cx, &admitted, input, record)).await?;
+        reply::prepare(cx, asked, &mut response, record).await?;
+        return Ok(Outcome::Reply(response)); // pages of our own
+    }
     let redirect = adapt::request(cx, asked, adapted).await?; // url_rewrite_program
     let received = &adapted.of(asked);
     let admitted = access::readmit(cx, received, admitted, record).await?; // adapted_http_access
@@ -271,7 +276,11 @@ fn close_record(
     record: &mut Record,
     received: Option<&Received<'_>>,
 ) {
-    cx.count(record);
+    let now = cx.clock.now();
+    record.finish(now.mono_ns, now.unix_ms);
+    if received.is_none_or(|received| access::counts(cx, received, record)) {
+        cx.count(record); // stats_collection
+    }
     if let Some(visit) = &connection.visit {
         visit.count(record, record.started_ns);
     }
@@ -281,8 +290,6 @@ fn close_record(
     if let Some(user) = received.and_then(|received| received.learnt.user()) {
         record.set_user(user.as_bytes());
     }
-    let now = cx.clock.now();
-    record.finish(now.mono_ns, now.unix_ms);
     let Some(received) = received else {
         let url = match (record.error, record.status) {
             (Some(FailureKind::TooBig), _) => REQUEST_TOO_LARGE,

@@ -18,12 +18,15 @@ use net::clock::Clock;
 use net::deadline::{TICK, Ticker};
 use net::dns::Resolver;
 use stats::{Cells, Counter, Gauge};
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 use wire::value::date::DATE_BYTES;
 
 use crate::context::Context;
 use crate::flow::Store;
 use crate::hops::{Pool, peer::PROBE_SECS};
+use crate::internal::seat::{Seats, TOLD_MAX};
+use crate::internal::{IdleHop, Letters, Pages, Roll, WorkerReport};
 use crate::listen::accept::Listening;
 use crate::listen::client::ClientIn;
 use crate::listen::http1::Scratch;
@@ -38,6 +41,8 @@ const IDLE_PER_HOP_MAX: usize = 256;
 const IDLE_MAX: usize = 4096;
 /// Idle hop connections are looked through this often.
 const SWEEP: Duration = Duration::from_secs(1);
+/// How often the rounds of the event loop are counted.
+const LOOK: Duration = Duration::from_secs(1);
 /// How long a worker that is about to end waits for a request that may be on its way.
 const LAST_LOOK: Duration = Duration::from_millis(100);
 
@@ -91,6 +96,10 @@ pub struct Setup {
     pub clock: Clock,
     /// This worker's counters.
     pub cells: Arc<Cells>,
+    /// Who makes pages of our own.
+    pub pages: Arc<dyn Pages>,
+    /// Where all workers can be asked what they do.
+    pub roll: Roll,
 }
 
 /// A running worker.
@@ -103,6 +112,8 @@ pub(crate) struct Worker {
     pub(crate) idle_ticker: Ticker,
     pub(crate) scratch: Recycle<Box<Scratch>>,
     pub(crate) cells: Arc<Cells>,
+    /// What its connections do.
+    pub(crate) seats: Seats,
     /// No reply keeps its connection open.
     draining: Rc<Cell<bool>>,
     /// Connections between two requests have only [`LAST_LOOK`] left.
@@ -119,7 +130,9 @@ pub(crate) struct Worker {
 pub async fn run(setup: Setup) -> std::io::Result<()> {
     let mut orders = setup.orders.clone();
     let first = orders.borrow_and_update().clone();
+    let letters = setup.roll.join();
     let worker = Worker::new(setup, &first);
+    tokio::task::spawn_local(answer(Rc::clone(&worker), letters));
     let mut listening = Listening::default();
     let mut affinity = Affinity::of_current_thread()?;
     let Some(place) = worker.place(&first) else {
@@ -198,6 +211,7 @@ impl Worker {
             resolver: orders.resolver.counting_in(&setup.cells),
             pool: Rc::new(pool),
             cells: Arc::clone(&setup.cells),
+            tally: Rc::default(),
             log: Rc::new(orders.log.handle(place(orders, setup.id).unwrap_or(0))),
             buffers: Rc::default(),
             heads: Rc::default(),
@@ -205,6 +219,8 @@ impl Worker {
             background: Rc::default(),
             date: Cell::new((0, [b' '; DATE_BYTES])),
             refusals: RefCell::default(),
+            pages: setup.pages,
+            roll: setup.roll,
         };
         Rc::new(Self {
             id: setup.id,
@@ -213,6 +229,7 @@ impl Worker {
             idle_ticker,
             scratch: Recycle::default(),
             cells: setup.cells,
+            seats: Seats::default(),
             draining,
             closing: Cell::new(false),
             connections: Cell::new(0),
@@ -244,6 +261,37 @@ impl Worker {
     /// The snapshot for a transaction that begins now.
     pub(crate) fn context(&self) -> Rc<Context> {
         Rc::clone(&self.context.borrow())
+    }
+
+    /// Brings the count of the event loop's rounds up to date.
+    fn count_loops(&self) {
+        let rounds = Handle::current().metrics().worker_park_count(0);
+        let known = self.cells.get(Counter::EventLoops);
+        let more = rounds.saturating_sub(known);
+        self.cells.add(Counter::EventLoops, more);
+    }
+
+    /// What it does now.
+    fn report(&self) -> WorkerReport {
+        self.count_loops();
+        let mut report = WorkerReport {
+            worker: self.id,
+            busy: Handle::current().metrics().worker_total_busy_duration(0),
+            tasks: Handle::current().metrics().num_alive_tasks(),
+            tally: self.context().tally.borrow().clone(),
+            ..WorkerReport::default()
+        };
+        self.seats.tell(&mut report);
+        self.context().pool.each(|address, open, idle| {
+            if report.hops.len() < TOLD_MAX {
+                report.hops.push(IdleHop {
+                    address: *address,
+                    open,
+                    idle,
+                });
+            }
+        });
+        report
     }
 
     /// Waits for a request on an idle connection. `false`: it closed, waited too long, or is to
@@ -283,6 +331,7 @@ impl Worker {
             resolver: orders.resolver.counting_in(&before.cells),
             pool: Rc::clone(&before.pool),
             cells: Arc::clone(&before.cells),
+            tally: Rc::clone(&before.tally),
             log: Rc::new(orders.log.handle(place)),
             buffers: Rc::clone(&before.buffers),
             heads: Rc::clone(&before.heads),
@@ -290,6 +339,8 @@ impl Worker {
             background: Rc::clone(&before.background),
             date: before.date.clone(),
             refusals: RefCell::default(),
+            pages: Arc::clone(&before.pages),
+            roll: before.roll.clone(),
         };
         self.context.replace(Rc::new(context));
     }
@@ -365,9 +416,33 @@ fn pool_options(plan: &Plan) -> net::pool::Options {
     }
 }
 
-/// Tries dead peers now and then; one that can be connected to is up again.
+/// Says what the worker does, to whoever calls the roll.
+async fn answer(worker: Rc<Worker>, mut letters: Letters) {
+    let mut look = tokio::time::interval(LOOK);
+    loop {
+        tokio::select! {
+            letter = letters.recv() => match letter {
+                // Who has asked may have gone.
+                Some(letter) => drop(letter.send(worker.report())),
+                None => return,
+            },
+            _ = look.tick() => worker.count_loops(),
+        }
+    }
+}
+
+/// Finds peers by their names, so that it is known where they are before they are needed. Tries dead ones now and
+/// then; one that can be connected to is up again.
 async fn probe(worker: Rc<Worker>) {
     loop {
+        let cx = worker.context();
+        for peer in cx.plan.peers.iter().filter(|peer| !peer.is_found()) {
+            // A failure is remembered by the name cache for a while, and told where the peer is used.
+            if let Ok(addresses) = cx.resolver.resolve(&peer.config.host).await {
+                peer.is_at(&addresses);
+            }
+        }
+        drop(cx);
         tokio::time::sleep(Duration::from_secs(PROBE_SECS)).await;
         let cx = worker.context();
         for peer in cx.plan.peers.iter().filter(|peer| !peer.is_up()) {

@@ -20,6 +20,7 @@ pub mod tags;
 pub mod validate;
 pub mod vary;
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use config::{Config, Problem};
@@ -64,8 +65,8 @@ pub struct CachingRules {
     pub minimum_expiry_secs: i64,
     /// `max_stale`
     pub max_stale_secs: i64,
-    /// `offline_mode`: nothing stored is ever validated.
-    pub offline: bool,
+    /// `offline_mode`: nothing stored is ever validated. Operators switch it while the proxy runs.
+    offline: AtomicBool,
     /// `reload_into_ims`, for every URL.
     pub reload_into_ims: bool,
     /// `refresh_all_ims`, for every URL.
@@ -84,12 +85,24 @@ impl CachingRules {
             negative_ttl_secs: secs(config.negative_ttl),
             minimum_expiry_secs: secs(config.minimum_expiry_time),
             max_stale_secs: secs(config.max_stale),
-            offline: config.offline_mode,
+            offline: AtomicBool::new(config.offline_mode),
             reload_into_ims: config.reload_into_ims,
             refresh_all_ims: config.refresh_all_ims,
             vary_ignore_expire: config.vary_ignore_expire,
             surrogate_remote: config.http_accel_surrogate_remote,
         }
+    }
+}
+
+impl CachingRules {
+    /// Is nothing stored ever validated (`offline_mode`)?
+    pub fn is_offline(&self) -> bool {
+        self.offline.load(Relaxed)
+    }
+
+    /// Switches that, until the configuration is read anew; gives what holds from now on.
+    pub fn toggle_offline(&self) -> bool {
+        !self.offline.fetch_xor(true, Relaxed)
     }
 }
 

@@ -90,6 +90,7 @@ lists! {
     FollowXForwardedFor = follow_x_forwarded_for or false;
     PrivateDestination = private_destination_access or true;
     HttpAccess = http_access or false;
+    ManagerAccess = manager_access or false;
     HttpReplyAccess = http_reply_access or true;
     UrlRewriteAccess = url_rewrite_access or true;
     AdaptedHttpAccess = adapted_http_access or true;

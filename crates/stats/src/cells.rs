@@ -69,6 +69,14 @@ impl Cells {
         self.shift(gauge, -1);
     }
 
+    /// One more until the guard is dropped.
+    #[inline]
+    #[must_use]
+    pub fn during(&self, gauge: Gauge) -> During<'_> {
+        self.up(gauge);
+        During { cells: self, gauge }
+    }
+
     /// This thread's share of a gauge; may be negative where one thread counts up and another down.
     #[must_use]
     pub fn level(&self, gauge: Gauge) -> i64 {
@@ -85,10 +93,31 @@ impl Cells {
         }
     }
 
+    /// This thread's share of a histogram.
+    #[must_use]
+    pub fn histogram(&self, histogram: Histogram) -> Distribution {
+        let mut share = Distribution::new();
+        self.add_to(histogram, &mut share);
+        share
+    }
+
     pub(crate) fn add_to(&self, histogram: Histogram, into: &mut Distribution) {
         if let Some(buckets) = self.histograms.get(histogram as usize) {
             buckets.add_to(into);
         }
+    }
+}
+
+/// Something that a gauge counts while it lasts.
+#[derive(Debug)]
+pub struct During<'c> {
+    cells: &'c Cells,
+    gauge: Gauge,
+}
+
+impl Drop for During<'_> {
+    fn drop(&mut self) {
+        self.cells.down(self.gauge);
     }
 }
 
@@ -110,7 +139,7 @@ mod tests {
         cells.up(Gauge::ClientConnections);
         cells.up(Gauge::ClientConnections);
         cells.down(Gauge::ClientConnections);
-        cells.record(Histogram::ServiceTime, 9);
+        cells.record(Histogram::ServiceTimeMiss, 9);
         assert_eq!(cells.get(Counter::ClientRequests), 1);
         assert_eq!(cells.get(Counter::HitBytes), 600);
         assert_eq!(cells.get(Counter::Misses), 0);

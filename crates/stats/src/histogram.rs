@@ -68,8 +68,16 @@ pub struct Distribution {
     pub counts: [u64; BUCKETS],
 }
 
+impl Default for Distribution {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Distribution {
-    pub(crate) const fn new() -> Self {
+    /// No values.
+    #[must_use]
+    pub const fn new() -> Self {
         Self {
             sum: 0,
             counts: [0; BUCKETS],
@@ -98,6 +106,16 @@ impl Distribution {
             }
         }
         0
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(mut self, other: &Self) -> Self {
+        self.sum = self.sum.wrapping_add(other.sum);
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+        self
     }
 
     /// What was added since `earlier`, a reading of the same histogram.

@@ -5,10 +5,14 @@
 
 mod cells;
 mod histogram;
+mod history;
 mod registry;
 mod table;
 
-pub use cells::Cells;
+pub use cells::{Cells, During};
 pub use histogram::{BUCKETS, Distribution, bucket_of, bucket_start};
+pub use history::{History, Sample, Window};
 pub use registry::{Registry, Snapshot};
-pub use table::{COUNTERS, Counter, GAUGES, Gauge, HISTOGRAMS, Histogram, Row, Unit};
+pub use table::{
+    COUNTERS, Counter, GAUGES, Gauge, HISTOGRAMS, Histogram, Row, SERVICE_TIMES, Unit,
+};

@@ -48,9 +48,17 @@ impl Registry {
     /// Everything at (nearly) one moment.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
+            histograms: Histogram::ALL.iter().map(|&h| self.histogram(h)).collect(),
+            ..self.levels()
+        }
+    }
+
+    /// The same without the histograms: small enough to be kept often.
+    pub fn levels(&self) -> Snapshot {
+        Snapshot {
             counters: Counter::ALL.iter().map(|&c| self.counter(c)).collect(),
             gauges: Gauge::ALL.iter().map(|&g| self.gauge(g)).collect(),
-            histograms: Histogram::ALL.iter().map(|&h| self.histogram(h)).collect(),
+            histograms: Vec::new(),
         }
     }
 
@@ -65,7 +73,7 @@ impl Registry {
 }
 
 /// All numbers at one moment, for rates and listings.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     counters: Vec<u64>,
     gauges: Vec<u64>,
@@ -85,7 +93,7 @@ impl Snapshot {
         self.gauges.get(gauge as usize).copied().unwrap_or(0)
     }
 
-    /// A histogram over all threads.
+    /// A histogram over all threads; `None` where only levels were read.
     #[must_use]
     pub fn histogram(&self, histogram: Histogram) -> Option<&Distribution> {
         self.histograms.get(histogram as usize)
@@ -105,7 +113,7 @@ mod tests {
                 std::thread::spawn(move || {
                     for value in 0..1000 {
                         cells.count(Counter::ClientRequests);
-                        cells.record(Histogram::ServiceTime, value);
+                        cells.record(Histogram::ServiceTimeMiss, value);
                         cells.up(Gauge::Transactions);
                     }
                 })
@@ -118,7 +126,7 @@ mod tests {
         assert_eq!(all.counter(Counter::ClientRequests), 4000);
         assert_eq!(all.gauge(Gauge::Transactions), 4000);
         let times = all
-            .histogram(Histogram::ServiceTime)
+            .histogram(Histogram::ServiceTimeMiss)
             .map(Distribution::count);
         assert_eq!(times, Some(4000));
     }

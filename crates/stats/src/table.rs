@@ -12,6 +12,15 @@ pub enum Unit {
     Microseconds,
 }
 
+/// The histograms that have each request once: all service times are these together.
+pub const SERVICE_TIMES: [Histogram; 5] = [
+    Histogram::ServiceTimeHit,
+    Histogram::ServiceTimeMiss,
+    Histogram::ServiceTimeNearHit,
+    Histogram::ServiceTimeNotModified,
+    Histogram::ServiceTimeOther,
+];
+
 /// What is known of one counter, gauge or histogram.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
@@ -78,6 +87,16 @@ table! {
     HopBytesIn "hop_bytes_in" Bytes "Bytes read from origins and peers.";
     HopBytesOut "hop_bytes_out" Bytes "Bytes written to origins and peers.";
 
+    TunnelBytesIn "tunnel_bytes_in" Bytes "Those of them read for tunnels.";
+    TunnelBytesOut "tunnel_bytes_out" Bytes "Those of them written for tunnels.";
+
+    // The process and the disk cache, read once a second.
+    CpuTime "cpu_time" Microseconds "Processor time of the process, the kernel's share included.";
+    PageFaults "page_faults" Count "Page faults that needed the disk.";
+    EventLoops "event_loops" Count "Times that a worker went to sleep to wait for events.";
+    SwapOuts "swap_outs" Count "Responses written to a cache_dir.";
+    SwapIns "swap_ins" Count "Responses read from a cache_dir.";
+
     // Delay pools.
     DelayWaits "delay_waits" Count "Times that bytes waited for their turn in a delay pool.";
     DelayedBytes "delayed_bytes" Bytes "Bytes that waited for their turn in a delay pool.";
@@ -101,15 +120,24 @@ table! {
     HopConnects "hop_connects" Count "Connections opened to origins and peers.";
     HopReuses "hop_reuses" Count "Requests sent on a connection that was already open.";
     HopConnectFailures "hop_connect_failures" Count "Next hops that could not be connected to.";
+    HopErrors "hop_errors" Count "Requests that a next hop failed to answer.";
     HopRetries "hop_retries" Count "Requests sent again after a next hop failed.";
     IdleClosedByPeer "idle_closed_by_peer" Count "Idle connections found closed by the other side.";
     IdleSurplus "idle_surplus" Count "Idle connections dropped because of bytes that nobody asked for.";
     IdleExpired "idle_expired" Count "Idle connections closed by their timeout.";
 
     // DNS.
-    DnsLookups "dns_lookups" Count "Names asked of the name cache.";
+    DnsLookups "dns_lookups" Count "Names and addresses whose addresses were asked of the name cache.";
     DnsHits "dns_hits" Count "Names answered by the name cache or the hosts file.";
     DnsNegativeHits "dns_negative_hits" Count "Names answered by a cached failure.";
+    DnsNumeric "dns_numeric" Count "Addresses asked of the name cache as if they were names.";
+    DnsInvalid "dns_invalid" Count "Names asked of the name cache that can't be names.";
+    DnsNameLookups "dns_name_lookups" Count "Addresses whose names were asked of the name cache.";
+    DnsNameHits "dns_name_hits" Count "Of these, answered by the name cache or the hosts file.";
+    DnsNameNegativeHits "dns_name_negative_hits" Count "Of these, answered by a cached failure.";
+    DnsAnswersA "dns_answers_a" Count "Answers of name servers that held IPv4 addresses.";
+    DnsAnswersAaaa "dns_answers_aaaa" Count "Answers of name servers that held IPv6 addresses.";
+    DnsAliasOnly "dns_alias_only" Count "Answers of name servers that held an alias and no address.";
     DnsQueries "dns_queries" Count "Names sent to name servers.";
     DnsShared "dns_shared" Count "Lookups that waited for a query already under way.";
     DnsFailures "dns_failures" Count "Names that could not be resolved.";
@@ -189,12 +217,18 @@ table! {
     /// A distribution of values.
     Histogram, HISTOGRAMS;
 
-    ServiceTime "service_time" Microseconds "Time from a request's first byte to the reply's last.";
-    ServiceTimeHit "service_time_hit" Microseconds "The same, for replies from the cache.";
+    // Each request is in one of the first five.
+
+    ServiceTimeHit "service_time_hit" Microseconds "Time from a request's first byte to the reply's last, for replies from the cache.";
     ServiceTimeMiss "service_time_miss" Microseconds "The same, for replies from a next hop.";
-    ServiceTimeNotModified "service_time_not_modified" Microseconds "The same, for 304 replies from the cache.";
+    ServiceTimeNearHit "service_time_near_hit" Microseconds "The same, for stored responses that the server confirmed.";
+    ServiceTimeNotModified "service_time_not_modified" Microseconds "The same, for conditional requests answered from the cache.";
+    ServiceTimeOther "service_time_other" Microseconds "The same, for all other requests: refused, failed, tunnelled.";
     DnsTime "dns_time" Microseconds "Time that name servers took.";
     ConnectTime "connect_time" Microseconds "Time that connecting to a next hop took.";
     HelperTime "helper_time" Microseconds "Time that helper programs took for an answer.";
+    HopUses "hop_uses" Count "Requests that a connection to an origin or a peer carried, once it is closed.";
+    ClientUses "client_uses" Count "Requests that a client's connection carried, once it is closed.";
     ReplySize "reply_size" Bytes "Size of replies sent to clients, heads included.";
+    HopReadSize "hop_read_size" Bytes "Size of reads from origins and peers, less one: a full power of two closes its bucket.";
 }

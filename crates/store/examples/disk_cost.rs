@@ -1,6 +1,6 @@
 //! What a volume costs: objects stored and found per second, processor time of each, how long it takes to open.
 //!
-//! `cargo run --release -p store --example disk_cost -- DIRECTORY [MIB] [OBJECTS]`
+//! `cargo run --release -p store --example disk_cost -- DIRECTORY [MIB] [OBJECTS] [BYTES]`
 
 #![expect(
     clippy::print_stdout,
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use store::{Found, Refused, Stamps, StoredBody, Volume, VolumeOptions, VolumeState};
 
-const BODY_BYTES: usize = 1500;
+const BODY_BYTES: u64 = 1500;
 const LARGE_BYTES: usize = 256 << 20;
 
 fn main() {
@@ -30,9 +30,10 @@ fn main() {
         ..VolumeOptions::default()
     };
     let objects = number(1_000_000);
+    let body_bytes = usize::try_from(number(BODY_BYTES)).unwrap();
     Volume::create(&options).unwrap();
     let volume = open(&options);
-    store(&volume, objects);
+    store(&volume, objects, body_bytes);
     find(&volume, objects);
     large(&volume);
     println!("{:#?}", volume.usage());
@@ -44,14 +45,14 @@ fn main() {
     forget(&options);
     find_cold(&volume, objects);
     drop(volume);
-    println!("From the log:");
-    for ending in ["a", "b"] {
-        // Two were not taken, if there was too little to store.
-        drop(std::fs::remove_file(
-            options.path.join(format!("squall.log.index-{ending}")),
-        ));
-    }
-    drop(open(&options));
+    println!("From the log, of {objects} objects:");
+    forget_images(&options);
+    let volume = timed("open", objects, || open(&options));
+    println!("found: {}", volume.usage().objects);
+    drop(volume);
+    println!("The same, when the kernel has nothing of it in memory:");
+    forget(&options);
+    drop(timed("open", objects, || open(&options)));
     println!("From shared memory, first and second time:");
     let options = VolumeOptions {
         shared_memory: Some(PathBuf::from("/dev/shm")),
@@ -99,8 +100,8 @@ fn key(number: u64) -> String {
     format!("GET http://www.example.com/folder/{number}.html")
 }
 
-fn store(volume: &Volume, objects: u64) {
-    let body = vec![7; BODY_BYTES];
+fn store(volume: &Volume, objects: u64, body_bytes: usize) {
+    let body = vec![7; body_bytes];
     timed("store", objects, || {
         for number in 0..objects {
             let key = key(number);
@@ -148,6 +149,15 @@ fn find(volume: &Volume, objects: u64) {
         }
     });
     println!("found {found} of {finds}");
+}
+
+/// Two were not taken, if there was too little to store.
+fn forget_images(options: &VolumeOptions) {
+    for ending in ["a", "b"] {
+        drop(std::fs::remove_file(
+            options.path.join(format!("squall.log.index-{ending}")),
+        ));
+    }
 }
 
 /// Has the kernel forget the log.
@@ -212,7 +222,7 @@ fn large(volume: &Volume) {
     timed("read large, MiB", mib, || {
         let mut at = 0;
         while at < extents.len() {
-            at += wait(|cx| reader.poll_read(at, cx)).unwrap().len() as u64;
+            at += wait(|cx| reader.poll_read(at, u64::MAX, cx)).unwrap().len() as u64;
         }
     });
 }

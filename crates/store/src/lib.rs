@@ -39,7 +39,7 @@ pub use content::{
 pub use disk::{
     Closeness, ExtentReader, Extents, Found, Listed, ListedContent, Origin, Reading, Refused,
     Stamps, Stored, StoredBody, Survey, SurveyUsage, Volume, VolumeOptions, VolumeState,
-    VolumeUsage, Writing,
+    VolumeUsage, Writing, sweep,
 };
 #[doc(hidden)]
 pub use disk::{

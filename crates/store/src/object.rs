@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
 
-use crate::content::{Body, Charge, Done, Fill, Pages, Reader, charged_bytes, lock};
+use crate::content::{Body, Charge, Done, Fill, Pages, Reader, lock};
 use crate::disk::Extents;
 use crate::invalidate::Tag;
 use crate::key::KeyRef;
@@ -89,15 +89,16 @@ pub struct Object<M> {
     counters: Arc<Counters>,
     /// Number of the last ban that it stood against.
     judged: AtomicU64,
-    /// Charged by the object itself: metadata, and the key if it lies apart.
+    /// Bytes of metadata, and of the key if it lies apart.
     own_bytes: u32,
     key_bytes: u32,
 }
 
 /// The usual small object pays for its bytes only; what changes while it arrives lies aside.
 enum Content {
-    /// The key and the body in one block: a lookup compares the key, and its reader goes on to the body.
-    Whole(Bytes),
+    /// The key and the body in one block: a lookup compares the key, and its reader goes on to the body. Who has a slice of
+    /// it keeps the object ([`Kept`]), so that the block needs no count of its own.
+    Whole(Box<[u8]>),
     Late(Box<Late>),
 }
 
@@ -118,7 +119,7 @@ impl<M: Weigh> Object<M> {
         counters: &Arc<Counters>,
     ) -> Arc<Self> {
         let block = [key.url(), body].concat().into_boxed_slice();
-        let content = Content::Whole(charged_bytes(block, counters));
+        let content = Content::Whole(block);
         Self::new(meta, content, key.url().len(), judged, counters)
     }
 
@@ -188,7 +189,7 @@ impl<M: Weigh> Object<M> {
         )
     }
 
-    /// The same body under new metadata, judged up to that ban.
+    /// The same body under new metadata, judged up to that ban. A small one is copied.
     pub(crate) fn renewed(&self, meta: M, judged: u64) -> Arc<Self> {
         let content = match &self.content {
             Content::Whole(block) => Content::Whole(block.clone()),
@@ -209,16 +210,42 @@ impl<M: Weigh> Object<M> {
             Content::Late(late) => late.key.len(),
         };
         let own_bytes = u32::try_from(meta.weight_bytes() + apart).unwrap_or(u32::MAX);
-        counters.charge(u64::from(own_bytes));
         count(&counters.objects_alive);
-        Arc::new(Self {
+        let object = Self {
             meta,
             content,
             counters: Arc::clone(counters),
             judged: AtomicU64::new(judged),
             own_bytes,
             key_bytes: u32::try_from(key_bytes).unwrap_or(u32::MAX),
-        })
+        };
+        counters.charge(object.charged_bytes());
+        Arc::new(object)
+    }
+
+    /// The body as it is now. Takes no lock once the body is complete.
+    #[must_use]
+    pub fn body(self: &Arc<Self>) -> Body {
+        match &self.content {
+            Content::Whole(_) if self.whole_body().is_empty() => Body::Whole(Bytes::new()),
+            Content::Whole(_) => Body::Whole(Bytes::from_owner(Kept(Arc::clone(self)))),
+            Content::Late(late) => late.body(),
+        }
+    }
+
+    /// A reader from the first byte, which follows the body if it is still arriving.
+    #[must_use]
+    pub fn reader(self: &Arc<Self>) -> Reader {
+        self.body().reader()
+    }
+}
+
+/// Whoever has a slice of a body that lies with its key.
+struct Kept<M>(Arc<Object<M>>);
+
+impl<M> AsRef<[u8]> for Kept<M> {
+    fn as_ref(&self) -> &[u8] {
+        self.0.whole_body()
     }
 }
 
@@ -232,19 +259,21 @@ impl<M> Object<M> {
         }
     }
 
-    /// The body as it is now. Takes no lock once the body is complete.
-    #[must_use]
-    pub fn body(&self) -> Body {
+    /// What lies behind the key in its block; nothing, if the body lies apart.
+    fn whole_body(&self) -> &[u8] {
         match &self.content {
-            Content::Whole(block) => Body::Whole(block.slice(self.key_bytes as usize..)),
-            Content::Late(late) => late.body(),
+            Content::Whole(block) => block.get(self.key_bytes as usize..).unwrap_or_default(),
+            Content::Late(_) => &[],
         }
     }
 
-    /// A reader from the first byte, which follows the body if it is still arriving.
-    #[must_use]
-    pub fn reader(&self) -> Reader {
-        self.body().reader()
+    /// Bytes that are on the account as long as the object lives. A body that came piece by piece has a charge of its own.
+    fn charged_bytes(&self) -> u64 {
+        let block = match &self.content {
+            Content::Whole(block) => block.len() as u64,
+            Content::Late(_) => 0,
+        };
+        u64::from(self.own_bytes) + block
     }
 
     /// Bytes of the body, if known: always once it is complete.
@@ -330,7 +359,7 @@ impl Late {
 
 impl<M> Drop for Object<M> {
     fn drop(&mut self) {
-        self.counters.release(u64::from(self.own_bytes));
+        self.counters.release(self.charged_bytes());
         self.counters.objects_alive.fetch_sub(1, Relaxed);
     }
 }

@@ -1,8 +1,10 @@
-//! What the proxy calls. One store is shared by all workers.
+//! What the proxy calls. One store is shared by all workers. `room`: the limits, and what is evicted to keep them.
+
+mod room;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use arc_swap::ArcSwapOption;
 
@@ -11,16 +13,12 @@ use crate::content::{Done, Fill, Filler, Keep, joined};
 use crate::invalidate::Ledger;
 use crate::journal::{Event, Journal, JournalSlot};
 use crate::key::KeyRef;
-use crate::memory::{Eviction, Index};
+use crate::memory::Index;
 use crate::object::{Object, Weigh};
 use crate::options::Options;
 use crate::tier::{Tee, Volumes};
 use crate::usage::{Counters, Usage, count};
-
-/// Victims in use that are spared in one go.
-const SPARED_MAX: usize = 64;
-/// Objects in use that are evicted in one go beyond those; then a newcomer is refused.
-const IN_USE_EVICTED_MAX: usize = 16;
+use room::Limits;
 
 /// The store: responses by key, in memory and on disk.
 pub struct Store<M: Weigh> {
@@ -33,15 +31,6 @@ pub struct Store<M: Weigh> {
     journal: JournalSlot<M>,
 }
 
-/// What may change while the store is in use. Begins as the options of the same names.
-struct Limits {
-    memory_bytes_max: AtomicU64,
-    object_bytes_max: AtomicU64,
-    join_bytes_max: AtomicU64,
-    keeps_new: AtomicBool,
-    keeps_loaded: AtomicBool,
-}
-
 impl<M: Weigh> Store<M> {
     /// An empty store.
     #[must_use]
@@ -49,13 +38,7 @@ impl<M: Weigh> Store<M> {
         Arc::new(Self {
             index: Index::new(options.policy),
             ledger: Ledger::default(),
-            limits: Limits {
-                memory_bytes_max: AtomicU64::new(options.memory_bytes_max),
-                object_bytes_max: AtomicU64::new(options.object_bytes_max),
-                join_bytes_max: AtomicU64::new(options.join_bytes_max),
-                keeps_new: AtomicBool::new(options.keeps_new),
-                keeps_loaded: AtomicBool::new(options.keeps_loaded),
-            },
+            limits: Limits::new(&options),
             options,
             counters: Arc::default(),
             volumes: ArcSwapOption::empty(),
@@ -261,6 +244,18 @@ impl<M: Weigh> Store<M> {
         self.index.for_each(show);
     }
 
+    /// Objects in memory that are `wanted`, those arriving included, in no order and no more than `most`. It isn't a use
+    /// of them.
+    ///
+    /// `wanted` is called under the lock of a shard: it only compares.
+    pub fn some(
+        &self,
+        most: usize,
+        wanted: impl FnMut(&Arc<Object<M>>) -> bool,
+    ) -> Vec<Arc<Object<M>>> {
+        self.index.some(most, wanted)
+    }
+
     /// The figures of the store. Locks each shard for a moment.
     #[must_use]
     pub fn usage(&self) -> Usage {
@@ -292,19 +287,6 @@ impl<M: Weigh> Store<M> {
         &self.options
     }
 
-    /// Takes `memory_bytes_max`, `object_bytes_max`, `join_bytes_max` and what is kept of these options, and evicts
-    /// what is then too much. What is larger than newcomers may be stays until its turn comes.
-    pub fn set_limits(&self, options: &Options) {
-        let limits = &self.limits;
-        let set = |limit: &AtomicU64, bytes| limit.store(bytes, Relaxed);
-        set(&limits.memory_bytes_max, options.memory_bytes_max);
-        set(&limits.object_bytes_max, options.object_bytes_max);
-        set(&limits.join_bytes_max, options.join_bytes_max);
-        limits.keeps_new.store(options.keeps_new, Relaxed);
-        limits.keeps_loaded.store(options.keeps_loaded, Relaxed);
-        self.make_room();
-    }
-
     /// What is behind the memory from now on. What those had that were there before is out of reach.
     pub fn set_volumes(&self, volumes: Option<Arc<Volumes>>) {
         self.ledger.remember_long(volumes.is_some());
@@ -317,39 +299,8 @@ impl<M: Weigh> Store<M> {
         self.volumes.load_full()
     }
 
-    pub(crate) fn keeps_loaded(&self) -> bool {
-        self.limits.keeps_loaded.load(Relaxed)
-    }
-
     pub(crate) fn shared_counters(&self) -> &Arc<Counters> {
         &self.counters
-    }
-
-    /// Indexes what has come from disk, unless something newer is there by now: then that.
-    pub(crate) fn link_loaded(
-        &self,
-        key: KeyRef<'_>,
-        object: Arc<Object<M>>,
-        matches: impl FnMut(&M) -> bool,
-    ) -> Arc<Object<M>> {
-        if !self.fits(&object) || !self.make_room() {
-            return object;
-        }
-        let newer = self.index.find_or_link(key, &object, matches);
-        self.limit_variants(key, &object);
-        newer.unwrap_or(object)
-    }
-
-    fn memory_bytes_max(&self) -> u64 {
-        self.limits.memory_bytes_max.load(Relaxed)
-    }
-
-    pub(crate) fn object_bytes_max(&self) -> u64 {
-        self.limits.object_bytes_max.load(Relaxed)
-    }
-
-    pub(crate) fn join_bytes_max(&self) -> u64 {
-        self.limits.join_bytes_max.load(Relaxed)
     }
 
     pub(crate) fn counters(&self) -> &Counters {
@@ -392,7 +343,7 @@ impl<M: Weigh> Store<M> {
         asked: u64,
     ) -> (Arc<Object<M>>, Filler<M>) {
         let too_large = length.is_some_and(|length| length > self.object_bytes_max());
-        let for_memory = !too_large && self.limits.keeps_new.load(Relaxed);
+        let for_memory = !too_large && self.keeps_new();
         let tee = match keep {
             Keep::Store => Tee::new(self.volumes(), length),
             Keep::ShareOnly => Tee::Nothing,
@@ -444,78 +395,6 @@ impl<M: Weigh> Store<M> {
 
     pub(crate) fn unlink(&self, object: &Arc<Object<M>>) {
         self.remove_from_memory(object);
-    }
-
-    /// Evicts until the limit is kept; false if that can't be.
-    ///
-    /// The eviction of an object in use frees nothing yet, and it will likely be asked for again, so some are spared.
-    pub(crate) fn make_room(&self) -> bool {
-        if self.counters.bytes() <= self.memory_bytes_max() {
-            return true;
-        }
-        let mut spared = Vec::new();
-        let mut in_use = 0;
-        while self.counters.bytes() > self.memory_bytes_max() && in_use < IN_USE_EVICTED_MAX {
-            match self.index.evict(spared.len() < SPARED_MAX) {
-                Eviction::Evicted(removed) => {
-                    self.counters
-                        .evictions
-                        .fetch_add(removed.len() as u64, Relaxed);
-                    self.evicted(&removed);
-                    in_use += removed
-                        .iter()
-                        .filter(|object| Arc::strong_count(object) > 1)
-                        .count();
-                }
-                Eviction::Spared(object) => spared.push(object),
-                Eviction::Nothing => break,
-            }
-        }
-        self.counters.spared.fetch_add(spared.len() as u64, Relaxed);
-        for object in &spared {
-            self.index.unpark(object);
-        }
-        self.counters.bytes() <= self.memory_bytes_max()
-    }
-
-    /// Indexes a complete object, within the limits.
-    fn link(&self, key: KeyRef<'_>, object: &Arc<Object<M>>) {
-        if !self.fits(object) || !self.make_room() {
-            count(&self.counters.refusals);
-            // What it supersedes is out of date all the same.
-            self.released(&self.index.remove_superseded(key, object));
-            return;
-        }
-        self.released(&self.index.link(key, object));
-        self.limit_variants(key, object);
-    }
-
-    /// As [`Store::link`], if what arrives is kept in memory.
-    fn link_new(&self, key: KeyRef<'_>, object: &Arc<Object<M>>) {
-        if self.limits.keeps_new.load(Relaxed) {
-            self.link(key, object);
-        } else {
-            self.released(&self.index.remove_superseded(key, object));
-        }
-    }
-
-    fn fits(&self, object: &Object<M>) -> bool {
-        let body_bytes = object.length().unwrap_or(u64::MAX);
-        body_bytes <= self.object_bytes_max() && object.held_bytes() <= self.memory_bytes_max()
-    }
-
-    fn limit_variants(&self, key: KeyRef<'_>, newest: &Object<M>) {
-        let part = newest.meta.is_part();
-        let most = if part {
-            self.options.parts_max
-        } else {
-            self.options.variants_max
-        };
-        let removed = self.index.limit_variants(key, part, most);
-        self.counters
-            .variant_evictions
-            .fetch_add(removed.len() as u64, Relaxed);
-        self.released(&removed);
     }
 
     /// Who is told from now on what becomes of stored responses.

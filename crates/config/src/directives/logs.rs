@@ -1,8 +1,6 @@
 //! Directives: logs.
 
-use super::{
-    Area, Kind, Row, checked, done, no_effect, not_yet, row, rules, set, since,
-};
+use super::{Area, Kind, Row, done, no_effect, not_yet, row, rules, set, since};
 use crate::readers::log;
 
 #[rustfmt::skip]
@@ -11,7 +9,7 @@ pub(super) const ROWS: &[Row] = &[
     row("access_log", &["cache_access_log"], Kind::Lines(&[Kind::File, Kind::Words]), ["module:place [opts] [acl..] or none", "daemon:@ACCESS_LOG@ squid"], since("2.5"), "access logging; modules none, stdio, daemon, syslog, udp, tcp; bare path = stdio/daemon legacy", done(log::access_log)),
     row("icap_log", &[], Kind::Lines(&[Kind::File, Kind::Words]), ["place [format [acl..]]", "none"], since("3.1"), "ICAP transaction log", not_yet(Area::Icap)),
     row("logfile_daemon", &[], Kind::File, ["path", "@LOGFILED@"], since("2.7").except("3.0–3.1"), "program that logs of daemon: are given to; a thread of our own does what the usual one does", done(log::logfile_daemon)),
-    row("stats_collection", &[], Kind::AccessList, ["allow/deny acl..", "allow all"], since("3.4"), "which requests enter the counters", checked(rules!(stats_collection), not_yet(Area::Administration))),
+    row("stats_collection", &[], Kind::AccessList, ["allow/deny acl..", "allow all"], since("3.4"), "which requests enter the counters", rules!(stats_collection)),
     row("cache_store_log", &[], Kind::File, ["place or none", "none"], since("2.5"), "store.log of swap-in/out/release", set!(cache_store_log, file_place)),
     row("cache_swap_state", &["cache_swap_log"], Kind::File, ["path", "inside each cache_dir"], since("2.5"), "where swap.state journals live", no_effect("a cache_dir keeps its index beside its log")),
     row("logfile_rotate", &[], Kind::Number, ["N", "10"], since("2.5"), "rotations kept on rotate signal; 0 = reopen only", set!(logfile_rotate, natural)),

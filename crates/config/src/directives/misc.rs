@@ -9,7 +9,7 @@ pub(super) const ROWS: &[Row] = &[
     row("memory_pools", &[], Kind::OnOff, ["on/off", "on"], since("2.5"), "keep freed memory", no_effect("memory is managed by the allocator")),
     row("memory_pools_limit", &[], Kind::SizeOrNone, ["size/none", "5 MB"], since("2.5"), "limit of memory kept", no_effect("memory is managed by the allocator")),
     row("forwarded_for", &[], Kind::OneOf(&["on", "off", "transparent", "truncate", "delete"]), ["on/off/transparent/truncate/delete", "on"], since("2.5"), "X-Forwarded-For handling", set!(forwarded_for, forwarded_for)),
-    row("cachemgr_passwd", &[], Kind::Lines(&[Kind::Word, Kind::Words]), ["password action..", "none (protected actions hidden)"], since("2.5"), "protect manager actions (disable, none, all)", not_yet(Area::Administration)),
+    row("cachemgr_passwd", &[], Kind::Lines(&[Kind::Word, Kind::Words]), ["password action..", "none (protected actions hidden)"], since("2.5"), "protect manager actions (disable, none, all)", done(simple::cachemgr_passwd)),
     row("client_db", &[], Kind::OnOff, ["on/off", "on"], since("2.5"), "per-client statistics", set!(client_db, on_off)),
     row("refresh_all_ims", &[], Kind::OnOff, ["on/off", "off"], since("3.0"), "always validate client IMS", set!(refresh_all_ims, on_off)),
     row("reload_into_ims", &[], Kind::OnOff, ["on/off", "off"], since("2.5"), "turn reload into IMS", set!(reload_into_ims, on_off)),

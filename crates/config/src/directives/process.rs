@@ -1,6 +1,6 @@
 //! Directives: threads, the process and its names.
 
-use super::{Area, Kind, Row, checked, done, no_effect, not_yet_even_off, row, set, since};
+use super::{Kind, Row, done, no_effect, row, set, since};
 use crate::readers::simple;
 
 #[rustfmt::skip]
@@ -17,6 +17,6 @@ pub(super) const ROWS: &[Row] = &[
     row("httpd_suppress_version_string", &[], Kind::OnOff, ["on/off", "off"], since("2.6"), "hide version", set!(httpd_suppress_version_string, on_off)),
     row("visible_hostname", &[], Kind::Word, ["name", "system name"], since("2.5"), "name used in errors, Via, Cache-Status", set!(visible_hostname, optional_text)),
     row("unique_hostname", &[], Kind::Word, ["name", "= visible_hostname"], since("2.5"), "unique name for loop detection", set!(unique_hostname, optional_text)),
-    row("hostname_aliases", &[], Kind::Words, ["names", "none"], since("2.5"), "other names of this cache", checked(done(simple::hostname_aliases), not_yet_even_off(Area::Http))),
+    row("hostname_aliases", &[], Kind::Words, ["names", "none"], since("2.5"), "other names of this cache", done(simple::hostname_aliases)),
     row("umask", &[], Kind::Number, ["octal", "027"], since("2.6"), "minimum umask", set!(umask, count)),
 ];

@@ -12,6 +12,7 @@ pub mod external;
 pub mod helper;
 pub mod list_file;
 pub mod log;
+pub mod manager;
 pub mod marks;
 pub mod peer;
 pub mod port;
@@ -36,6 +37,7 @@ use deny_info::DenyInfo;
 use external::ExternalAclType;
 use helper::Pool;
 use log::{AccessLog, LogFormat};
+use manager::ManagerPassword;
 use marks::{MarkRule, QosFlows};
 use peer::Peer;
 use port::Port;
@@ -58,7 +60,7 @@ pub struct Config {
     pub cpu_affinity_map: Vec<(u32, u32)>,
 
     // Listening.
-    /// `http_port` lines.
+    /// `http_port` and `manager_port` lines.
     pub ports: Vec<Port>,
     /// Receive buffer of client sockets; `None` is the system's.
     pub tcp_recv_bufsize: Option<u64>,
@@ -80,6 +82,8 @@ pub struct Config {
     pub client_ip_max_connections: Option<u32>,
     /// May a name lead to this address that is not of the public Internet? Empty: yes.
     pub private_destination_access: Vec<AccessRule>,
+    /// Who may read what on a `manager_port`? Empty only without such a port: without a line, this host alone may.
+    pub manager_access: Vec<AccessRule>,
     /// May this request be served? Empty: no.
     pub http_access: Vec<AccessRule>,
     /// May this reply be sent?
@@ -363,6 +367,8 @@ pub struct Config {
     pub pid_filename: FilePlace,
     /// Limit of open files; `None` is the system's.
     pub max_filedescriptors: Option<u32>,
+    /// `cachemgr_passwd` lines; the first that names an action holds for it.
+    pub cachemgr_passwd: Vec<ManagerPassword>,
     /// Keep per-client statistics.
     pub client_db: bool,
     /// Error page templates.

@@ -1,11 +1,11 @@
-//! Listening ports.
+//! Listening ports: `http_port` and `manager_port`.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::problem::Place;
 
-/// One `http_port` line.
+/// One line of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -45,6 +45,8 @@ pub enum PortMode {
     Forward,
     /// The origin server (`accel`).
     Accel(Accel),
+    /// Ourselves: pages of our own and nothing else (`manager_port`).
+    Manager,
 }
 
 /// Options of an accelerator port.

@@ -142,7 +142,6 @@ fn what_asks_for_what_we_do_anyhow_needs_no_word() {
     let told = [
         "cache_store_log stdio:/x",
         "dead_peer_timeout 100 seconds",
-        "hostname_aliases a b",
         "log_mime_hdrs on",
         "pconn_lifetime 1 minute",
         "read_ahead_gap 160 KB",

@@ -208,7 +208,7 @@ mod tests {
     fn accel(config: &Config) -> &Accel {
         match &config.ports[0].mode {
             PortMode::Accel(accel) => accel,
-            PortMode::Forward => panic!("not an accelerator"),
+            PortMode::Forward | PortMode::Manager => panic!("not an accelerator"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! `http_port`: address, mode and options.
+//! `http_port`: address, mode and options; `manager_port`: an address.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -39,29 +39,8 @@ const TLS_OPTIONS: [&str; 26] = [
 
 /// `[ADDRESS:]PORT [mode] [option…]`
 pub(crate) fn http_port(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
-    let word = line.required("port")?;
-    let Some((host, port)) = split(&word) else {
-        let problem = line.fatal(format!("'{word}' is not [address:]port"));
-        return Err(Box::new(
-            problem.hint("Write a port from 1 to 65535, perhaps after an address."),
-        ));
-    };
-    let addr: Option<IpAddr> = host.and_then(|host| host.parse().ok());
     let mut draft_port = PortDraft {
-        port: Port {
-            addr,
-            host: host.filter(|_| addr.is_none()).map(str::to_owned),
-            port,
-            ipv4: addr.is_some_and(|addr| addr.is_ipv4()),
-            mode: PortMode::Forward,
-            name: word.to_string(),
-            keepalive: None,
-            pmtu_discovery: PmtuDiscovery::System,
-            connection_auth: true,
-            worker_queues: false,
-            require_proxy_header: false,
-            place: line.place.clone(),
-        },
+        port: port(line)?,
         accel: Accel {
             defaultsite: None,
             vhost: true,
@@ -85,6 +64,42 @@ pub(crate) fn http_port(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
         }
     }
     draft_port.finish(draft, line)
+}
+
+/// `[ADDRESS:]PORT`
+pub(crate) fn manager_port(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    let port = port(line)?;
+    draft.config.ports.push(Port {
+        mode: PortMode::Manager,
+        ..port
+    });
+    Ok(())
+}
+
+/// A port without options.
+fn port(line: &mut Line<'_>) -> Outcome<Port> {
+    let word = line.required("port")?;
+    let Some((host, port)) = split(&word) else {
+        let problem = line.fatal(format!("'{word}' is not [address:]port"));
+        return Err(Box::new(
+            problem.hint("Write a port from 1 to 65535, perhaps after an address."),
+        ));
+    };
+    let addr: Option<IpAddr> = host.and_then(|host| host.parse().ok());
+    Ok(Port {
+        addr,
+        host: host.filter(|_| addr.is_none()).map(str::to_owned),
+        port,
+        ipv4: addr.is_some_and(|addr| addr.is_ipv4()),
+        mode: PortMode::Forward,
+        name: word.to_string(),
+        keepalive: None,
+        pmtu_discovery: PmtuDiscovery::System,
+        connection_auth: true,
+        worker_queues: false,
+        require_proxy_header: false,
+        place: line.place.clone(),
+    })
 }
 
 /// Splits off the host, without brackets.

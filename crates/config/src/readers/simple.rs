@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use crate::model::manager::{ManagerPassword, Protection};
 use crate::read::Draft;
 use crate::text::line::{Line, Outcome};
 
@@ -60,6 +61,21 @@ pub(crate) fn tcp_recv_bufsize(draft: &mut Draft, line: &mut Line<'_>) -> Outcom
 /// 0 is the system's.
 pub(crate) fn max_filedescriptors(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     draft.config.max_filedescriptors = Some(line.natural()?).filter(|&count| count > 0);
+    Ok(())
+}
+
+/// `PASSWORD action…`, with `disable` and `none` in the password's place.
+pub(crate) fn cachemgr_passwd(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    let protection = match &*line.required("password")? {
+        "disable" => Protection::Disabled,
+        "none" => Protection::Open,
+        password => Protection::Password(password.to_owned()),
+    };
+    let actions = line.words();
+    draft.config.cachemgr_passwd.push(ManagerPassword {
+        protection,
+        actions,
+    });
     Ok(())
 }
 

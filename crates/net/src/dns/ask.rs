@@ -3,18 +3,17 @@
 use std::future::Future;
 use std::hash::Hash;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hickory_resolver::TokioResolver;
+use hickory_resolver::Resolver as WireResolver;
 use hickory_resolver::config::{
     ConnectionConfig, NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts,
     ServerOrderingStrategy,
 };
 use hickory_resolver::lookup::Lookup;
-use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError as WireDnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, Record, RecordType};
@@ -26,6 +25,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::book::Book;
+use super::counted::Counting;
 use super::reverse::pointer;
 use super::{ADDRESSES_MAX, Addresses, DnsError, Options, QUERIES_MAX, Query, Shared, nanos};
 
@@ -39,14 +39,14 @@ const ALIASES_MAX: usize = 16;
 /// Starts the thread. It ends when the sending side of `queue` is gone.
 pub(super) fn start(
     shared: Arc<Shared>,
+    system: &ResolverConfig,
     queue: mpsc::Receiver<Query>,
     cells: Arc<Cells>,
 ) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let system = read_system(&shared.options);
-    let client = build_client(&shared.options, &system).map_err(io::Error::other)?;
+    let client = build_client(&shared, system).map_err(io::Error::other)?;
     let search = if shared.options.search {
         system.search().to_vec()
     } else {
@@ -64,9 +64,11 @@ pub(super) fn start(
     Ok(())
 }
 
+type Client = WireResolver<Counting>;
+
 struct Asker {
     shared: Arc<Shared>,
-    client: TokioResolver,
+    client: Client,
     search: Vec<Name>,
     cells: Arc<Cells>,
 }
@@ -224,7 +226,15 @@ impl Asker {
 
     async fn one_family(&self, name: &Name, kind: RecordType) -> Found {
         match self.client.lookup(name.clone(), kind).await {
-            Ok(lookup) => records(&lookup, name),
+            Ok(lookup) => {
+                let found = records(&lookup, name);
+                self.cells.count(match (&found, kind) {
+                    (Err(_), _) => Counter::DnsAliasOnly,
+                    (Ok(_), RecordType::AAAA) => Counter::DnsAnswersAaaa,
+                    (Ok(_), _) => Counter::DnsAnswersA,
+                });
+                found
+            }
             Err(error) => Err(meaning(&error)),
         }
     }
@@ -349,7 +359,8 @@ fn meaning(error: &NetError) -> DnsError {
     }
 }
 
-fn read_system(options: &Options) -> ResolverConfig {
+/// What the system says of name servers and of where names are looked for.
+pub(super) fn read_system(options: &Options) -> ResolverConfig {
     let text = std::fs::read(&options.resolv_conf).unwrap_or_default();
     match parse_resolv_conf(text) {
         Ok((config, _)) => config,
@@ -365,19 +376,33 @@ fn read_system(options: &Options) -> ResolverConfig {
     }
 }
 
-fn build_client(options: &Options, system: &ResolverConfig) -> Result<TokioResolver, NetError> {
+/// Who is asked.
+pub(super) fn servers(options: &Options, system: &ResolverConfig) -> Vec<SocketAddr> {
+    if !options.nameservers.is_empty() {
+        return options.nameservers.clone();
+    }
+    let servers = system.name_servers().iter();
+    let addr = |server: &NameServerConfig| {
+        let port = server.connections.first().map_or(53, |first| first.port);
+        SocketAddr::new(server.ip, port)
+    };
+    servers.map(addr).collect()
+}
+
+fn build_client(shared: &Shared, system: &ResolverConfig) -> Result<Client, NetError> {
+    let options = &shared.options;
     let servers = if options.nameservers.is_empty() {
         system.name_servers().to_vec()
     } else {
         options.nameservers.iter().map(name_server).collect()
     };
     let config = ResolverConfig::from_parts(None, Vec::new(), servers);
-    let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
+    let mut builder = Client::builder_with_config(config, Counting::new(&shared.servers));
     tune(builder.options_mut(), options);
     builder.build()
 }
 
-fn name_server(addr: &std::net::SocketAddr) -> NameServerConfig {
+fn name_server(addr: &SocketAddr) -> NameServerConfig {
     let (mut udp, mut tcp) = (ConnectionConfig::udp(), ConnectionConfig::tcp());
     (udp.port, tcp.port) = (addr.port(), addr.port());
     NameServerConfig::new(addr.ip(), true, vec![udp, tcp])

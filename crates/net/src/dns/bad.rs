@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Addresses;
+use super::{Addresses, DnsError};
 
 /// How long an address stays bad: a minute.
 const BAD_NS: u64 = 60_000_000_000;
@@ -38,6 +38,20 @@ impl BadAddresses {
             bad.remove(&addr);
             self.any.store(!bad.is_empty(), Relaxed);
         }
+    }
+
+    /// Those of `all` that are bad.
+    pub(super) fn among(&self, all: Result<&[IpAddr], &DnsError>, now_ns: u64) -> Vec<IpAddr> {
+        if !self.any.load(Relaxed) {
+            return Vec::new();
+        }
+        let bad = self.lock();
+        let is_bad = |addr: &&IpAddr| bad.get(addr).is_some_and(|until_ns| *until_ns > now_ns);
+        all.unwrap_or_default()
+            .iter()
+            .filter(is_bad)
+            .copied()
+            .collect()
     }
 
     /// The same addresses, the bad ones last.

@@ -4,7 +4,8 @@
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use quick_cache::sync::Cache;
@@ -21,15 +22,30 @@ type Outcome<V> = Result<V, DnsError>;
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Book<K, V> {
-    known: Cache<K, Known<V>>,
-    in_flight: Mutex<HashMap<K, Vec<oneshot::Sender<Outcome<V>>>>>,
+    known: Cache<K, Arc<Known<V>>>,
+    in_flight: Mutex<HashMap<K, Waiting<V>>>,
 }
 
 /// An answer and until when it holds.
-#[derive(Clone, Debug)]
-struct Known<V> {
-    answer: Outcome<V>,
-    expires_ns: u64,
+#[derive(Debug)]
+pub(super) struct Known<V> {
+    pub(super) answer: Outcome<V>,
+    pub(super) expires_ns: u64,
+    /// When it was last asked for.
+    used_ns: AtomicU64,
+}
+
+impl<V> Known<V> {
+    pub(super) fn used_ns(&self) -> u64 {
+        self.used_ns.load(Relaxed)
+    }
+}
+
+/// A query under way.
+#[derive(Debug)]
+struct Waiting<V> {
+    since_ns: u64,
+    askers: Vec<oneshot::Sender<Outcome<V>>>,
 }
 
 impl<K: Clone + Eq + Hash, V: Clone> Book<K, V> {
@@ -48,20 +64,28 @@ impl<K: Clone + Eq + Hash, V: Clone> Book<K, V> {
         K: Borrow<Q>,
     {
         let known = self.known.get(key)?;
-        (known.expires_ns > now_ns).then_some(known.answer)
+        known.used_ns.store(now_ns, Relaxed);
+        (known.expires_ns > now_ns).then(|| known.answer.clone())
+    }
+
+    /// The answer, if it holds still. It isn't a use of it.
+    pub(super) fn peek(&self, key: &K, now_ns: u64) -> Option<Outcome<V>> {
+        let known = self.known.peek(key)?;
+        (known.expires_ns > now_ns).then(|| known.answer.clone())
     }
 
     /// Joins the query for `key`; where there is none yet, `begin` puts it into the queue.
     pub(super) fn ask(
         &self,
         key: K,
+        now_ns: u64,
         cells: &Cells,
         begin: impl FnOnce() -> Result<(), DnsError>,
     ) -> oneshot::Receiver<Outcome<V>> {
         let (sender, receiver) = oneshot::channel();
         let mut in_flight = self.lock();
         if let Some(waiting) = in_flight.get_mut(&key) {
-            waiting.push(sender);
+            waiting.askers.push(sender);
             cells.count(Counter::DnsShared);
             return receiver;
         }
@@ -74,7 +98,13 @@ impl<K: Clone + Eq + Hash, V: Clone> Book<K, V> {
         match begun {
             // The receiver is there: it gets the answer even if it is dropped meanwhile.
             Err(refusal) => drop(sender.send(Err(refusal))),
-            Ok(()) => drop(in_flight.insert(key, vec![sender])),
+            Ok(()) => {
+                let waiting = Waiting {
+                    since_ns: now_ns,
+                    askers: vec![sender],
+                };
+                drop(in_flight.insert(key, waiting));
+            }
         }
         receiver
     }
@@ -99,21 +129,22 @@ impl<K: Clone + Eq + Hash, V: Clone> Book<K, V> {
         let known = Known {
             answer: answer.clone(),
             expires_ns: now_ns.saturating_add(nanos(ttl)),
+            used_ns: AtomicU64::new(now_ns),
         };
-        self.known.insert(key.clone(), known);
+        self.known.insert(key.clone(), Arc::new(known));
         self.tell(key, &answer);
     }
 
     fn stale(&self, key: &K, now_ns: u64) -> Option<V> {
         let old = self.known.peek(key)?;
         let recent = old.expires_ns.saturating_add(nanos(STALE_MAX)) > now_ns;
-        old.answer.ok().filter(|_| recent)
+        old.answer.clone().ok().filter(|_| recent)
     }
 
     /// Gives an answer to all who wait, and remembers nothing.
     pub(super) fn tell(&self, key: &K, answer: &Outcome<V>) {
         let waiting = self.lock().remove(key);
-        for sender in waiting.into_iter().flatten() {
+        for sender in waiting.into_iter().flat_map(|waiting| waiting.askers) {
             // Who no longer waits needs no answer.
             drop(sender.send(answer.clone()));
         }
@@ -127,7 +158,21 @@ impl<K: Clone + Eq + Hash, V: Clone> Book<K, V> {
         self.known.len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<K, Vec<oneshot::Sender<Outcome<V>>>>> {
+    /// What is known, no more than `most` of it.
+    pub(super) fn some(&self, most: usize) -> Vec<(K, Arc<Known<V>>)> {
+        self.known.iter().take(most).collect()
+    }
+
+    /// What is being asked, and since when; no more than `most` of it.
+    pub(super) fn asking(&self, most: usize) -> Vec<(K, u64)> {
+        let in_flight = self.lock();
+        let asking = in_flight.iter().take(most);
+        asking
+            .map(|(key, waiting)| (key.clone(), waiting.since_ns))
+            .collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<K, Waiting<V>>> {
         self.in_flight
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

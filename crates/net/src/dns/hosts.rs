@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use super::{ADDRESSES_MAX, Addresses};
+use super::{ADDRESSES_MAX, Addresses, KnownAddress, KnownName};
 
 /// Names in lower case, with the addresses of all their lines, in order; and the first name of each
 /// address.
@@ -48,6 +48,36 @@ impl Hosts {
 
     pub(super) fn name_of(&self, addr: IpAddr) -> Option<Arc<str>> {
         self.addresses.get(&addr).cloned()
+    }
+
+    /// Its names by alphabet, no more than `most`.
+    pub(super) fn all_names(&self, most: usize) -> Vec<KnownName> {
+        let mut names: Vec<_> = self.names.iter().take(most).collect();
+        names.sort_unstable_by_key(|(name, _)| *name);
+        let known = names.into_iter().map(|(name, addresses)| KnownName {
+            name: (**name).into(),
+            answer: Ok(Arc::clone(addresses)),
+            bad: Vec::new(),
+            waited: None,
+        });
+        known.collect()
+    }
+
+    /// Its addresses in order, no more than `most`.
+    pub(super) fn all_addresses(&self, most: usize) -> Vec<KnownAddress> {
+        let mut addresses: Vec<_> = self.addresses.iter().take(most).collect();
+        addresses.sort_unstable();
+        let known = addresses.into_iter().map(|(addr, name)| KnownAddress {
+            addr: *addr,
+            answer: Ok(Arc::clone(name)),
+            waited: None,
+        });
+        known.collect()
+    }
+
+    /// How many names and how many addresses it has.
+    pub(super) fn sizes(&self) -> (usize, usize) {
+        (self.names.len(), self.addresses.len())
     }
 }
 

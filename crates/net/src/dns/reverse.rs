@@ -16,13 +16,13 @@ impl Resolver {
     #[must_use]
     pub fn known_name(&self, addr: IpAddr) -> Option<NameAnswer> {
         let addr = addr.to_canonical();
-        self.cells.count(Counter::DnsLookups);
+        self.cells.count(Counter::DnsNameLookups);
         let in_hosts = self.shared.hosts().name_of(addr).map(Ok);
         let known = || self.shared.names.known(&addr, self.shared.now_ns());
         let answer = in_hosts.or_else(known)?;
         self.cells.count(match answer {
-            Ok(_) => Counter::DnsHits,
-            Err(_) => Counter::DnsNegativeHits,
+            Ok(_) => Counter::DnsNameHits,
+            Err(_) => Counter::DnsNameNegativeHits,
         });
         Some(answer)
     }
@@ -37,7 +37,8 @@ impl Resolver {
         }
         let addr = addr.to_canonical();
         let query = || self.send(Query::Name(addr));
-        let waiting = self.shared.names.ask(addr, &self.cells, query);
+        let now_ns = self.shared.now_ns();
+        let waiting = self.shared.names.ask(addr, now_ns, &self.cells, query);
         let answer = waiting.await.unwrap_or(Err(DnsError::Unavailable));
         if answer.is_err() {
             self.cells.count(Counter::DnsFailures);

@@ -346,6 +346,7 @@ fn who_asks_for_the_same_name_meanwhile_shares_the_query() {
     });
     let waiting: Vec<_> = (0..50).map(|_| ours.ask("a.test")).collect();
     assert_eq!(ours.shared.addresses.in_flight(), 1);
+    assert_eq!(ours.questions(10).len(), 1);
     assert_eq!(ours.cells.get(Counter::DnsShared), 49);
     drop(release);
     let threads: Vec<_> = waiting
@@ -366,7 +367,7 @@ fn too_many_names_at_once_are_refused() {
     for number in 0..QUERIES_MAX {
         let name = format!("n{number}.test").into();
         let addresses = &ours.shared.addresses;
-        waiting.push(addresses.ask(name, &ours.cells, || Ok(())));
+        waiting.push(addresses.ask(name, 0, &ours.cells, || Ok(())));
     }
     assert_eq!(resolve(&ours, "one.more.test"), Err(DnsError::Overloaded));
     assert_eq!(ours.cells.get(Counter::LimitDnsQueries), 1);
@@ -552,6 +553,53 @@ fn an_address_has_a_name_that_is_kept() {
     assert_eq!(asked.len(), 2);
     ours.clear();
     assert!(ours.known_name("192.0.2.7".parse().unwrap()).is_none());
+}
+
+#[test]
+fn the_cache_can_be_listed() {
+    let server = FakeServer::start(|q| match kind(q) {
+        RecordType::PTR => vec![names(q, 300, &["web.example.com."])],
+        _ => vec![answer(q, 300, &["10.0.0.1", "10.0.0.2"])],
+    });
+    let hosts = std::env::temp_dir().join(format!("hosts-listed-{}", std::process::id()));
+    std::fs::write(&hosts, "127.0.0.9 printer lp\n").unwrap();
+    let ours = resolver(Options {
+        hosts_file: Some(hosts.clone()),
+        ipv6: false,
+        ..options(&[&server])
+    });
+    std::fs::remove_file(hosts).unwrap();
+    resolve(&ours, "a.test").unwrap();
+    ours.mark_bad("10.0.0.1".parse().unwrap());
+    name_of(&ours, "192.0.2.7").unwrap();
+    let names = ours.known_names(10);
+    let shown = names
+        .iter()
+        .map(|known| (&*known.name, known.waited.is_some()));
+    let shown: Vec<_> = shown.collect();
+    assert_eq!(shown, [("lp", false), ("printer", false), ("a.test", true)]);
+    assert_eq!(names[2].bad, ["10.0.0.1".parse::<IpAddr>().unwrap()]);
+    let ttl_secs = names[2].waited.unwrap().ttl_secs;
+    assert!((1..=300).contains(&ttl_secs), "{ttl_secs}");
+    let addresses = ours.known_addresses(10);
+    let shown: Vec<_> = addresses
+        .iter()
+        .map(|known| known.addr.to_string())
+        .collect();
+    assert_eq!(shown, ["127.0.0.9", "192.0.2.7"]);
+    assert_eq!((ours.sizes(), ours.hosts_sizes()), ((1, 1), (2, 1)));
+    assert_eq!(
+        (ours.known_names(1).len(), ours.known_addresses(1).len()),
+        (1, 1)
+    );
+    let [asked] = ours.name_servers() else {
+        panic!("one server");
+    };
+    assert_eq!(
+        (asked.addr, asked.queries(), asked.replies()),
+        (server.addr, 2, 2)
+    );
+    assert!(ours.questions(10).is_empty());
 }
 
 #[test]

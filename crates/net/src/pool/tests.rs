@@ -148,6 +148,32 @@ fn permits_count_open_connections() {
 }
 
 #[test]
+fn a_closed_connection_tells_how_many_requests_it_carried() {
+    on_worker(async {
+        let (pool, cells) = pool(Options::default());
+        let (one, _far_one) = fresh(&pool, "a").await;
+        let (two, _far_two) = fresh(&pool, "a").await;
+        drop(one);
+        pool.put(two);
+        let again = pool.take(&"a").unwrap();
+        pool.put(again);
+        pool.clear();
+        let mut closed = closed_after(&cells);
+        closed.retain(|(_, count)| *count > 0);
+        assert_eq!(closed, [(1, 1), (2, 1)]);
+    });
+}
+
+/// How many connections were closed after how many requests.
+fn closed_after(cells: &Cells) -> Vec<(u64, u64)> {
+    let uses = cells.histogram(Histogram::HopUses);
+    let counts = uses.counts.iter().enumerate();
+    counts
+        .map(|(bucket, count)| (stats::bucket_start(bucket), *count))
+        .collect()
+}
+
+#[test]
 fn a_cleared_pool_is_empty() {
     on_worker(async {
         let (pool, cells) = pool(Options::default());

@@ -88,7 +88,28 @@ enum Age {
     Expired,
 }
 
+/// An `external_acl_type` at one moment, for the manager's page.
+#[derive(Debug)]
+pub struct ExternalReport {
+    /// Its name.
+    pub name: String,
+    /// Answers that are remembered.
+    pub answers: usize,
+    /// Its helpers.
+    pub pool: Arc<Pool>,
+}
+
 impl Externals {
+    /// All classes as they are now.
+    pub(crate) fn report(&self) -> Vec<ExternalReport> {
+        let report = |class: &Arc<Class>| ExternalReport {
+            name: class.config.name.clone(),
+            answers: class.answers.known.as_ref().map_or(0, Cache::len),
+            pool: Arc::clone(&class.pool),
+        };
+        self.0.iter().map(report).collect()
+    }
+
     /// Opens the pools of all classes; those of `before` that are the same stay as they are.
     ///
     /// # Errors

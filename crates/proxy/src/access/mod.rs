@@ -15,11 +15,13 @@ use wire::http1::ResponseHead;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::flow::{Admitted, Permit, Received};
+use crate::plan::PortMode;
 use crate::record::Record;
 
+pub use external::ExternalReport;
 pub(crate) use external::Externals;
 pub(crate) use indirect::follow;
-pub use login::Challenge;
+pub use login::{Challenge, KnownUser, KnownUsers};
 pub(crate) use login::{ConnectionLogin, Logins, add_fields as add_login_fields};
 pub(crate) use refusal::of as refusal_of;
 
@@ -47,7 +49,7 @@ pub(crate) fn facts<'f>(received: &'f Received<'f>) -> Facts<'f> {
     facts
 }
 
-/// `http_access`: may this request be served?
+/// `http_access`, or on a port of ours `manager_access`: may this request be served?
 ///
 /// # Errors
 ///
@@ -57,7 +59,11 @@ pub(crate) async fn admit<'c>(
     received: &'c Received<'c>,
     record: &mut Record,
 ) -> Result<Admitted<'c>, Failure> {
-    check(cx, List::HttpAccess, received)
+    let list = match received.connection.port.mode {
+        PortMode::Manager => List::ManagerAccess,
+        PortMode::Forward | PortMode::Accel(_) => List::HttpAccess,
+    };
+    check(cx, list, received)
         .await
         .inspect_err(|_| record.tag(crate::record::ResultTag::Denied))?;
     Ok(Admitted {
@@ -206,6 +212,16 @@ fn final_facts<'f>(received: &'f Received<'f>, record: &'f Record) -> Facts<'f> 
     facts.hop = Some(record.hop_facts());
     facts.error = record.error.map(FailureKind::page);
     facts
+}
+
+/// `stats_collection`: does a finished transaction count?
+pub(crate) fn counts(cx: &Context, received: &Received<'_>, record: &Record) -> bool {
+    let list = List::StatsCollection;
+    if let Some(always) = cx.plan.rules.list(list).always() {
+        return always;
+    }
+    let facts = final_facts(received, record);
+    cx.plan.rules.check(list, &facts).is_allow()
 }
 
 /// Does the log with this number want a line of a finished transaction?

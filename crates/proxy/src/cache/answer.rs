@@ -158,7 +158,7 @@ fn ranged<'c>(
 }
 
 /// One range (RFC 9110 §15.3.7.1).
-fn partial<'c>(head: Box<ResponseHead>, object: &Object, span: Span) -> Response<'c> {
+fn partial<'c>(head: Box<ResponseHead>, object: &Arc<Object>, span: Span) -> Response<'c> {
     let mut reader = object.reader();
     reader.seek(span.first);
     reader.stop_at(span.last.saturating_add(1));
@@ -176,7 +176,7 @@ fn partial<'c>(head: Box<ResponseHead>, object: &Object, span: Span) -> Response
 }
 
 /// Several ranges (RFC 9110 §15.3.7.2).
-fn several<'c>(head: Box<ResponseHead>, object: &Object, spans: Spans) -> Response<'c> {
+fn several<'c>(head: Box<ResponseHead>, object: &Arc<Object>, spans: Spans) -> Response<'c> {
     let mut content = Assembling::several(&head, object.length());
     let spans = in_sending_order(spans, object.is_complete());
     let mut reader = object.reader();

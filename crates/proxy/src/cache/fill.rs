@@ -16,7 +16,7 @@ use rules::caching::storable::Storable;
 use rules::caching::validate::agrees;
 use rules::caching::vary::Selector;
 use rules::{List, ReplyFacts};
-use stats::Counter;
+use stats::{Counter, Gauge};
 use store::{Filler, Keep, KeyRef};
 use wire::field::FieldId;
 use wire::http1::{Framing, ProxyAuth, ResponseHead, kept_coding};
@@ -194,6 +194,7 @@ pub(super) fn storable(
     }
     let caching = &cx.plan.rules.caching;
     let judged = caching.storable(&exchange(cx, received, head));
+    cx.tally.borrow_mut().judged(&judged);
     judged
         .map_err(|why| record.cache.because(Detail::NotStored(why)))
         .ok()
@@ -315,6 +316,8 @@ pub(super) async fn fill(
     mut body: Box<OriginBody<'static>>,
     mut filler: Filler<StoredResponse>,
 ) {
+    let cells = Arc::clone(&cx.cells);
+    let _open = cells.during(Gauge::FillsOpen);
     let mut left_alone = false;
     loop {
         let piece = tokio::select! {
@@ -330,7 +333,6 @@ pub(super) async fn fill(
         };
         match piece {
             Ok(Piece::Data(data)) => {
-                cx.cells.add(Counter::HopBytesIn, data.len() as u64);
                 if filler.append(data).is_err() {
                     // Longer than its origin has said: nothing of it is to be believed.
                     cx.cells.count(Counter::FillsFailed);

@@ -5,6 +5,7 @@ mod answer;
 mod assemble;
 mod background;
 mod fill;
+pub(crate) mod listing;
 mod meet;
 mod part;
 mod persist;
@@ -159,7 +160,7 @@ fn judge(
         Reuse::Fresh | Reuse::Stale => {
             record.tag(if freshness.traits.has(Traits::NEGATIVE) {
                 ResultTag::NegativeHit
-            } else if cx.plan.config.offline_mode {
+            } else if cx.plan.rules.caching.is_offline() {
                 ResultTag::OfflineHit
             } else {
                 tag

@@ -451,7 +451,7 @@ fn readers(objects: &[Arc<Object>], steps: &[Step]) -> Vec<Option<Reader>> {
 }
 
 /// A reader at this byte of the whole; `None` if it is gone.
-fn reader(object: &Object, first: u64) -> Option<Reader> {
+fn reader(object: &Arc<Object>, first: u64) -> Option<Reader> {
     let mut reader = object.reader();
     reader.seek(first.checked_sub(start(object)?)?);
     (!reader.is_lost()).then_some(reader)

@@ -64,6 +64,12 @@ impl Bucket {
         self.filled(now_ns).level >= self.max
     }
 
+    /// Bytes in it; less than nothing is owed.
+    pub(super) fn level(&self, now_ns: u64) -> i64 {
+        let bytes = self.filled(now_ns).level / BYTE;
+        i64::try_from(bytes).unwrap_or(i64::MIN)
+    }
+
     /// The state, with what was added since it was last looked at.
     fn filled(&self, now_ns: u64) -> MutexGuard<'_, State> {
         // A panic elsewhere leaves a bucket that counts wrong, nothing worse.

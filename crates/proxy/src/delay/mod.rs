@@ -7,6 +7,7 @@
 
 mod bucket;
 mod pool;
+pub mod report;
 
 use std::rc::Rc;
 use std::sync::Arc;

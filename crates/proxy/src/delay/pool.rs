@@ -8,6 +8,7 @@ use rules::List;
 use rules::delay::{Share, Taker, share};
 
 use super::bucket::Bucket;
+use super::report::{LimitReport, name};
 
 /// Buckets of one scope above which those that are full, and that nobody uses, go.
 const BUCKETS_MAX: usize = 65_536;
@@ -59,6 +60,15 @@ impl Pool {
     }
 }
 
+impl Pool {
+    /// What it limits, and how full its buckets are: those that are in use and those that aren't full, of each scope
+    /// no more than `most`.
+    pub(super) fn report(&self, most: usize, now_ns: u64) -> Vec<LimitReport> {
+        let tables = self.tables.iter();
+        tables.map(|table| table.report(most, now_ns)).collect()
+    }
+}
+
 /// The buckets of a scope.
 #[derive(Debug)]
 struct Table {
@@ -89,6 +99,25 @@ impl Table {
             shelf.clear(now_ns);
         }
         Arc::clone(shelf.buckets.entry(share).or_insert_with(fresh))
+    }
+}
+
+impl Table {
+    fn report(&self, most: usize, now_ns: u64) -> LimitReport {
+        let shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let buckets = shelf.buckets.iter().take(most);
+        let mut levels: Vec<_> = buckets
+            .map(|(share, bucket)| (name(share), bucket.level(now_ns)))
+            .collect();
+        let buckets = shelf.buckets.len();
+        drop(shelf);
+        levels.sort_unstable();
+        LimitReport {
+            scope: self.limit.scope,
+            rate: self.limit.rate,
+            buckets,
+            levels,
+        }
     }
 }
 

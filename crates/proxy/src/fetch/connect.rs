@@ -123,7 +123,7 @@ pub(crate) async fn connect(
                 DialFailure::TimedOut => failure.with_status(504),
                 _ => failure,
             };
-            hop.failed(&failure);
+            hop.failed(&failure, cx.unix_secs());
             Err(failure)
         }
     }
@@ -142,7 +142,11 @@ async fn addresses(
     let (host, port) = (peer.config.host.as_str(), peer.config.http_port);
     match host.parse() {
         Ok(ip) => Ok([SocketAddr::new(ip, port)].into_iter().collect()),
-        Err(_) => Ok(with_port(&resolve(cx, host).await?, port)),
+        Err(_) => {
+            let addresses = resolve(cx, host).await?;
+            peer.is_at(&addresses);
+            Ok(with_port(&addresses, port))
+        }
     }
 }
 
@@ -153,8 +157,11 @@ async fn origin_addresses(
     received: &Received<'_>,
 ) -> Result<SmallVec<[SocketAddr; 4]>, Failure> {
     let target = received.target;
+    let local = received.connection.local;
     if let Some(ip) = target.host_ip() {
-        return Ok([SocketAddr::new(ip, target.port())].into_iter().collect());
+        let mut address = [SocketAddr::new(ip, target.port())].into_iter().collect();
+        cx.plan.own.keep_out(local, &mut address)?;
+        return Ok(address);
     }
     let judged = received.learnt.destination().unwrap_or_default();
     let mut addresses = if judged.is_empty() {
@@ -163,6 +170,7 @@ async fn origin_addresses(
         with_port(judged, target.port())
     };
     cx.plan.guard.admit(cx, received, &mut addresses)?;
+    cx.plan.own.keep_out(local, &mut addresses)?;
     Ok(addresses)
 }
 

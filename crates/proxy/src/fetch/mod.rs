@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use net::half::split;
 use rules::List;
+use stats::Counter;
 use wire::field::FieldId;
 use wire::http1::{Framing, ProxyAuth, ResponseHead, Version, kept_coding, remove_hop_by_hop};
 
@@ -166,7 +167,7 @@ pub(crate) async fn send<'c>(
         let mut fresh_only = own.is_some() || !may_reuse_for(received);
         loop {
             if tries >= tries_max || cx.clock.now().mono_ns > give_up_ns {
-                cx.cells.count(stats::Counter::LimitForwardTries);
+                cx.cells.count(Counter::LimitForwardTries);
                 return Err(last.unwrap_or_else(nowhere));
             }
             tries += 1;
@@ -179,9 +180,18 @@ pub(crate) async fn send<'c>(
                 .attempt(hop, source, &mut input, output.as_deref_mut(), record)
                 .await
             {
-                Ok(fetched) => return Ok(fetched),
+                Ok(fetched) => {
+                    cx.tally
+                        .borrow_mut()
+                        .answered(tries.into(), record.talk.status);
+                    return Ok(fetched);
+                }
                 Err(failure) => failure,
             };
+            cx.tally.borrow_mut().answered(tries.into(), 0);
+            if failure.side == Side::Hop {
+                cx.cells.count(Counter::HopErrors);
+            }
             let may_repeat = (input.is_some() || received.framing == Framing::None)
                 && (received.head.method.is_idempotent()
                     || failure.kind == FailureKind::ConnectFail
@@ -189,7 +199,7 @@ pub(crate) async fn send<'c>(
             if !may_repeat || failure.retry == Retry::Never {
                 return Err(failure);
             }
-            cx.cells.count(stats::Counter::HopRetries);
+            cx.cells.count(Counter::HopRetries);
             let again = failure.retry == Retry::FreshConnection && !fresh_only;
             last = Some(failure);
             if !again {
@@ -244,13 +254,17 @@ impl<'c> Job<'_, 'c> {
             None => Wish::Usual,
         };
         record.talk.connected(&link.stream, began);
+        cx.tally.borrow_mut().sent(&self.received.head.fields);
+        if let Some(peer) = &hop.peer {
+            peer.asked();
+        }
         let mut exchange = self.send_head(hop, link, wish, input).await?;
         let mut interims = 0;
         let method = self.received.head.method.clone();
         loop {
             let answering = exchange.answer(cx, &method, self.order.upgrade, &mut interims);
             let answer = self.unless_client_leaves(input, pin!(answering)).await;
-            let answer = answer.inspect_err(|failure| hop.failed(failure))?;
+            let answer = answer.inspect_err(|failure| hop.failed(failure, cx.unix_secs()))?;
             match answer {
                 Answer::Interim(rest, head) => {
                     self.pass_interim(head, output.as_deref_mut()).await?;
@@ -263,6 +277,10 @@ impl<'c> Job<'_, 'c> {
                     }
                     hop.worked();
                     record.talk.answered(head.status, cx.clock.now());
+                    cx.tally.borrow_mut().replies.count(&head.fields);
+                    if let Some(peer) = hop.peer.as_ref().filter(|_| body.stays_open()) {
+                        peer.kept_alive();
+                    }
                     body.proxy_auth = hop.proxy_auth();
                     body.proxy_only = hop.is_proxy_only() || login::is_about(hop, &head.fields);
                     let may_pin = login::may_pin(self.received, hop, &head, is_pinned);
@@ -312,9 +330,13 @@ impl<'c> Job<'_, 'c> {
         cx.heads.give(fields);
         let sending = write.write_all(&out);
         let outcome = wire.deadline.limit(cx.plan.timeouts.write, sending).await;
+        let bytes = out.len() as u64;
         cx.buffers.give(out);
         match outcome {
-            Ok(Ok(())) => {}
+            Ok(Ok(())) => {
+                cx.cells.count(Counter::HopRequests);
+                cx.cells.add(Counter::HopBytesOut, bytes);
+            }
             Ok(Err(error)) => {
                 let retry = if wire.reused {
                     Retry::FreshConnection
@@ -335,7 +357,13 @@ impl<'c> Job<'_, 'c> {
                     let deadline = cx.ticker.deadline();
                     let timeout = cx.plan.timeouts.write;
                     let after = self.after_content();
-                    let upload = upload::run(client, write, (chunked, after), (deadline, timeout));
+                    let to = upload::To {
+                        write,
+                        deadline,
+                        timeout,
+                        cells: &cx.cells,
+                    };
+                    let upload = upload::run(client, to, (chunked, after));
                     Sending::Content(Box::pin(upload))
                 }
                 None => return Err(nowhere()),

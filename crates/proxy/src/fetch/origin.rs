@@ -11,12 +11,14 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BufMut;
 use http::Method;
 use net::deadline::Deadline;
 use net::half::{ReadHalf, WriteHalf, reunite};
+use stats::{Cells, Counter, Histogram};
 use wire::field::FieldId;
 use wire::http1::{
     BodyDecoder, Framing, Parsed, ProxyAuth, ResponseHead, Step, may_reuse, parse_response,
@@ -94,6 +96,7 @@ pub(crate) struct Wire {
     read_timeout: Duration,
     /// Whose bandwidth it takes.
     delay: Option<Rc<Delay>>,
+    cells: Arc<Cells>,
 }
 
 impl Wire {
@@ -118,19 +121,31 @@ impl Wire {
             open,
             read_timeout: cx.plan.timeouts.read,
             delay,
+            cells: Arc::clone(&cx.cells),
         }
+    }
+
+    fn count(&self, bytes: usize) {
+        let Some(less_one) = bytes.checked_sub(1) else {
+            return; // the end
+        };
+        self.cells.add(Counter::HopBytesIn, bytes as u64);
+        self.cells.record(Histogram::HopReadSize, less_one as u64);
     }
 
     /// Reads once. What comes is held until it is paid for.
     async fn fill(&mut self, room: usize) -> Result<usize, Failure> {
         let Some(delay) = &self.delay else {
             let read = self.read.read(self.input.room(room));
-            return read_within(&self.deadline, self.read_timeout, read).await;
+            let count = read_within(&self.deadline, self.read_timeout, read).await?;
+            self.count(count);
+            return Ok(count);
         };
         let room = room.min(delay.step());
         let mut limited = self.input.room(room).limit(room);
         let read = self.read.read(&mut limited);
         let count = read_within(&self.deadline, self.read_timeout, read).await?;
+        self.count(count);
         let paying = delay.pay(count);
         let paid = self.deadline.limit(self.read_timeout, paying).await;
         paid.map_err(|_expired| too_late("its turn in the delay pool doesn't come"))?;
@@ -205,7 +220,7 @@ impl<'c> Exchange<'c> {
         if !switched && (100..200).contains(&head.status) {
             *interims += 1;
             if *interims > INTERIM_MAX {
-                cx.cells.count(stats::Counter::LimitInformational);
+                cx.cells.count(Counter::LimitInformational);
                 return Err(invalid("too many interim responses"));
             }
             return Ok(Answer::Interim(self, head));
@@ -374,6 +389,11 @@ impl<'c> OriginBody<'c> {
 }
 
 impl OriginBody<'_> {
+    /// Can the connection be used again afterwards?
+    pub(super) const fn stays_open(&self) -> bool {
+        !matches!(self.then, Then::Close)
+    }
+
     /// The connection ends with this exchange: it is a user's.
     pub(crate) fn keep_from_others(&mut self) {
         self.then = Then::Close;

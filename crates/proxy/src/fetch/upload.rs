@@ -5,11 +5,21 @@ use std::time::Duration;
 
 use net::deadline::Deadline;
 use net::half::WriteHalf;
+use stats::{Cells, Counter};
 use wire::http1::{LAST_CHUNK, write_chunk_head};
 
 use crate::failure::{Failure, FailureKind, Side};
 use crate::fetch::UploadError;
 use crate::listen::client::{ClientError, ClientIn};
+
+/// Where it goes.
+pub(crate) struct To<'c> {
+    pub(crate) write: WriteHalf,
+    pub(crate) deadline: Deadline,
+    /// For each piece.
+    pub(crate) timeout: Duration,
+    pub(crate) cells: &'c Cells,
+}
 
 /// Sends all content that `client` has for this request, then `after`, and gives the writing half back.
 ///
@@ -18,9 +28,8 @@ use crate::listen::client::{ClientError, ClientIn};
 /// Says whose fault it was.
 pub(crate) async fn run(
     client: &mut ClientIn,
-    mut write: WriteHalf,
+    mut to: To<'_>,
     (chunked, after): (bool, &[u8]),
-    (deadline, timeout): (Deadline, Duration),
 ) -> Result<WriteHalf, UploadError> {
     let mut size = Vec::new();
     loop {
@@ -34,26 +43,28 @@ pub(crate) async fn run(
             write_chunk_head(piece.len(), &mut size);
             end = b"\r\n";
         }
-        put(&mut write, &deadline, timeout, &[&size, piece, end]).await?;
+        to.put(&[&size, piece, end]).await?;
     }
     if chunked {
-        put(&mut write, &deadline, timeout, &[LAST_CHUNK]).await?;
+        to.put(&[LAST_CHUNK]).await?;
     }
     if !after.is_empty() {
-        put(&mut write, &deadline, timeout, &[after]).await?;
+        to.put(&[after]).await?;
     }
-    Ok(write)
+    Ok(to.write)
 }
 
-async fn put(
-    write: &mut WriteHalf,
-    deadline: &Deadline,
-    timeout: Duration,
-    parts: &[&[u8]],
-) -> Result<(), UploadError> {
-    match deadline.limit(timeout, write.write_parts(parts)).await {
-        Ok(result) => result.map_err(|_error| UploadError::Hop),
-        Err(_expired) => Err(UploadError::Hop),
+impl To<'_> {
+    async fn put(&mut self, parts: &[&[u8]]) -> Result<(), UploadError> {
+        let writing = self.write.write_parts(parts);
+        match self.deadline.limit(self.timeout, writing).await {
+            Ok(Ok(())) => {
+                let bytes: usize = parts.iter().map(|part| part.len()).sum();
+                self.cells.add(Counter::HopBytesOut, bytes as u64);
+                Ok(())
+            }
+            Ok(Err(_)) | Err(_) => Err(UploadError::Hop),
+        }
     }
 }
 

@@ -68,6 +68,7 @@ impl Case {
                 login: ConnectionLogin::default(),
                 pinned: Pinned::default(),
                 visit: None,
+                seat: None,
             },
             head,
             target,

@@ -7,6 +7,7 @@
 //! | `Closing` | as many as what was asked needs; then they retire | the last child has ended |
 
 use std::ops::ControlFlow;
+use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 
 use stats::{Counter, Gauge};
@@ -291,7 +292,11 @@ impl Keeper {
         self.started += 1;
         cells.count(Counter::HelperStarts);
         cells.up(Gauge::HelperChildren);
-        let desk = Arc::new(Desk::new(self.started, process.pid));
+        let desk = Arc::new(Desk::new(
+            self.started,
+            process.pid,
+            pipes.stdin.as_raw_fd(),
+        ));
         board.add(Arc::clone(&desk));
         let (inbox, work) = mpsc::channel(options.slots());
         let life = child::run(

@@ -43,6 +43,8 @@ pub struct ChildStatus {
     pub id: u64,
     /// The process.
     pub pid: u32,
+    /// Our descriptor of its standard input.
+    pub descriptor: i32,
     /// What it does.
     pub phase: Phase,
     /// Questions written to it.
@@ -98,12 +100,13 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    pub(super) fn new(id: u64, pid: u32) -> Self {
+    pub(super) fn new(id: u64, pid: u32, descriptor: i32) -> Self {
         Self {
             started: Instant::now(),
             status: Mutex::new(ChildStatus {
                 id,
                 pid,
+                descriptor,
                 phase: Phase::Ready,
                 sent: 0,
                 received: 0,

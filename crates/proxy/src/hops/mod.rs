@@ -1,7 +1,7 @@
 //! Next hops: which there are, in what state, and the idle connections to them. Who is chosen is
 //! for `rules::hops` to say.
 
-pub(crate) mod peer;
+pub mod peer;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -88,12 +88,12 @@ impl Hop {
     }
 
     /// Tells the peer's health.
-    pub(crate) fn failed(&self, failure: &Failure) {
+    pub(crate) fn failed(&self, failure: &Failure, unix_secs: i64) {
         if let Some(peer) = &self.peer
             && failure.side == Side::Hop
             && failure.kind == FailureKind::ConnectFail
         {
-            peer.failed();
+            peer.failed(unix_secs);
         }
     }
 

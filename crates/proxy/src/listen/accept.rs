@@ -163,15 +163,19 @@ async fn run(
 }
 
 fn begin(worker: &Rc<Worker>, stream: Stream, port: Rc<PortPlan>) {
-    let Ok(visit) = enter(&worker.context(), stream.peer_addr()) else {
+    let now_ns = worker.context().clock.now().mono_ns;
+    let Ok(visit) = enter(&worker.context(), stream.peer_addr(), now_ns) else {
         return;
     };
+    let addresses = (stream.peer_addr(), stream.local_addr());
+    let seat = worker.seats.take(addresses, &port, now_ns);
     let connection = Connection {
         login: ConnectionLogin::default(),
         client: stream.peer_addr(),
         local: stream.local_addr(),
         port,
         visit,
+        seat: Some(seat),
         pinned: Pinned::default(),
         notes: RefCell::default(),
     };
@@ -189,12 +193,11 @@ fn begin(worker: &Rc<Worker>, stream: Stream, port: Rc<PortPlan>) {
 struct TooMany;
 
 /// Enters the connection among those of its client, where these are counted.
-fn enter(cx: &Context, client: SocketAddr) -> Result<Option<Visit>, TooMany> {
+fn enter(cx: &Context, client: SocketAddr, now_ns: u64) -> Result<Option<Visit>, TooMany> {
     let Some(clients) = &cx.plan.clients else {
         return Ok(None);
     };
     let limit = cx.plan.config.client_ip_max_connections;
-    let now_ns = cx.clock.now().mono_ns;
     let visit = clients.enter(client.ip(), limit, now_ns);
     if visit.is_none() {
         cx.cells.count(Counter::LimitClientConnections);

@@ -18,6 +18,7 @@ use wire::http1::{BadBody, BodyDecoder, Framing, Limits, Step};
 
 use crate::delay::Delay;
 use crate::input::{Input, READ_BYTES, READ_LARGE_BYTES};
+use crate::internal::seat::Progress;
 
 /// Content left unread after a reply is still read, so that the client sees the reply, up to this.
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
@@ -224,15 +225,18 @@ pub(crate) struct ClientOut {
     pub(crate) buf: Vec<u8>,
     /// Whose bandwidth the reply takes.
     pub(crate) pace: Option<Rc<Delay>>,
+    /// Where others see how far the reply has come.
+    pub(crate) progress: Progress,
 }
 
 impl ClientOut {
-    pub(crate) fn new(write: WriteHalf, deadline: Deadline) -> Self {
+    pub(crate) fn new(write: WriteHalf, deadline: Deadline, progress: Progress) -> Self {
         Self {
             write,
             deadline,
             buf: Vec::new(),
             pace: None,
+            progress,
         }
     }
 

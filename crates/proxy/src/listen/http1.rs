@@ -13,7 +13,7 @@ use std::time::Duration;
 use net::half::split;
 use net::stream::Stream;
 use rules::Learnt;
-use stats::Counter;
+use stats::{Counter, Gauge, Histogram};
 use wire::http1::{
     BadRequest, Framing, KnownHost, Parsed, RequestHead, parse_request, request_framing,
     worth_parsing,
@@ -24,6 +24,7 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::flow::{After, Connection, Received};
 use crate::input::Input;
+use crate::internal::seat::Seat;
 use crate::listen::client::{ClientError, ClientIn, ClientOut};
 use crate::listen::target::resolve;
 use crate::record::Record;
@@ -40,6 +41,8 @@ pub(crate) struct Scratch {
     head: RequestHead,
     host: KnownHost,
     target: Target,
+    /// Where the seat shows the URL while the request is served.
+    shown: Vec<u8>,
 }
 
 impl Recyclable for Box<Scratch> {
@@ -78,7 +81,9 @@ pub(crate) async fn serve_connection(
         worker.ticker.deadline(),
         worker.idle_ticker.deadline(),
     );
-    let mut output = ClientOut::new(write, worker.ticker.deadline());
+    let seat = connection.seat.as_ref();
+    let progress = seat.map(Seat::progress).unwrap_or_default();
+    let mut output = ClientOut::new(write, worker.ticker.deadline(), progress);
     let mut record = Record::new(connection.client);
     let lifetime = worker.ticker.deadline();
     lifetime.set(worker.context().plan.timeouts.client_lifetime);
@@ -121,6 +126,9 @@ pub(crate) async fn serve_connection(
         if !matches!(end, End::Idle) {
             break;
         }
+    }
+    if let Some(seat) = &connection.seat {
+        worker.cells.record(Histogram::ClientUses, seat.requests());
     }
 }
 
@@ -188,8 +196,18 @@ impl Exchange<'_> {
                 learnt: &learnt,
                 now: started,
             };
+            let seat = self.connection.seat.as_ref();
+            if let Some(seat) = seat {
+                let (method, url) = (&scratch.head.method, scratch.target.url());
+                seat.begin(started.mono_ns, method, url, &mut scratch.shown);
+            }
+            let serving = self.worker.cells.during(Gauge::Transactions);
             let after =
                 transaction::serve(&cx, &received, self.input, self.output, self.record).await;
+            drop(serving);
+            if let Some(seat) = seat {
+                seat.end(self.record, &mut scratch.shown);
+            }
             self.connection.keep(&learnt);
             match after {
                 After::Close if self.input.body_done() && self.input.input.is_empty() => {

@@ -3,10 +3,11 @@
 
 use config::port::VirtualPort;
 use wire::http1::{KnownHost, RequestHead, Version};
-use wire::target::{Authority, Form, Scheme, Target};
+use wire::target::{Authority, BadTarget, Form, Scheme, Target};
 
 use crate::failure::{Failure, FailureKind};
 use crate::flow::Connection;
+use crate::internal::spelling;
 use crate::plan::{Plan, PortMode};
 
 /// Fills `target`.
@@ -27,13 +28,20 @@ pub(crate) fn resolve(
     let raw = head.target();
     let whitespace = plan.uri_whitespace;
     let port = &*connection.port;
-    let resolved = match Form::of(&head.method, raw) {
+    let form = Form::of(&head.method, raw);
+    if matches!(port.mode, PortMode::Manager) {
+        return own_form(plan, connection, (raw, form), target);
+    }
+    let resolved = match form {
         // A tunnel would carry unread bytes to the accelerator's origins.
         Ok(Form::Authority { .. }) if port.accel().is_some() => {
             let detail = "CONNECT on an accelerator port";
             return Err(Failure::client(FailureKind::UnsupReq, detail).with_status(405));
         }
         Ok(Form::Authority { .. }) => target.set_authority(raw),
+        Ok(Form::Absolute { scheme, .. }) if Scheme::of(scheme) == Scheme::CacheObject => {
+            target.set_absolute(&spelling::without_password(raw), whitespace)
+        }
         Ok(Form::Absolute { .. }) => target.set_absolute(raw, whitespace),
         Ok(Form::Origin | Form::Asterisk) => {
             return origin_form(plan, connection, (head, host), target);
@@ -52,8 +60,10 @@ fn origin_form(
 ) -> Result<(), Failure> {
     let invalid = |detail: &'static str| Failure::client(FailureKind::InvalidUrl, detail);
     let PortMode::Accel(accel) = &connection.port.mode else {
-        // A forward proxy needs to be told the host; only TRACE and OPTIONS may ask about us.
-        return Err(invalid("a proxy port takes absolute URLs only"));
+        // A forward proxy needs to be told the host, unless it is asked for pages of its own.
+        let path = spelling::spelt_out(head.target());
+        let path = path.ok_or_else(|| invalid("a proxy port takes absolute URLs only"))?;
+        return set_own(plan, connection, &path, target);
     };
     let (mut name, mut number) = match (accel.vhost, host) {
         (true, Some(host)) => (host.raw_host, host.port),
@@ -78,6 +88,45 @@ fn origin_form(
     let number = number.unwrap_or(if scheme == Scheme::Https { 443 } else { 80 });
     target
         .set_origin(scheme, name, number, head.target(), plan.uri_whitespace)
+        .map_err(|bad| Failure::client(FailureKind::InvalidUrl, bad.to_string()))
+}
+
+/// A port that has nothing but pages of our own takes every path for one, whatever the host.
+fn own_form(
+    plan: &Plan,
+    connection: &Connection,
+    (raw, form): (&[u8], Result<Form<'_>, BadTarget>),
+    target: &mut Target,
+) -> Result<(), Failure> {
+    let invalid = |bad: BadTarget| Failure::client(FailureKind::InvalidUrl, bad.to_string());
+    let path = match form {
+        Ok(Form::Origin) => raw,
+        Ok(Form::Absolute { scheme, .. }) if Scheme::of(scheme) == Scheme::CacheObject => {
+            let shown = spelling::without_password(raw);
+            let resolved = target.set_absolute(&shown, plan.uri_whitespace);
+            return resolved.map_err(invalid);
+        }
+        Ok(Form::Absolute { path, .. }) => path,
+        Ok(Form::Authority { .. } | Form::Asterisk) => {
+            let detail = "a manager port has pages only";
+            return Err(Failure::client(FailureKind::UnsupReq, detail).with_status(405));
+        }
+        Err(bad) => return Err(invalid(bad)),
+    };
+    set_own(plan, connection, &spelling::spelt_out_anyway(path), target)
+}
+
+/// A page of our own, as rules are to see it.
+fn set_own(
+    plan: &Plan,
+    connection: &Connection,
+    path: &[u8],
+    target: &mut Target,
+) -> Result<(), Failure> {
+    let host = plan.visible_hostname.as_bytes();
+    let (port, whitespace) = (connection.local.port(), plan.uri_whitespace);
+    target
+        .set_origin(Scheme::Http, host, port, path, whitespace)
         .map_err(|bad| Failure::client(FailureKind::InvalidUrl, bad.to_string()))
 }
 

@@ -265,7 +265,8 @@ impl Sender<'_> {
         .await
     }
 
-    /// Sends what the store has: all that is here in one call, what lies in a file from there.
+    /// Sends what the store has: all that is in memory in one call, what lies in a file from there, and what is read from
+    /// disk piece by piece, as each holds a buffer of its own.
     async fn stored(&mut self, reader: &mut Reader, left: Option<u64>) -> Result<(), Cut> {
         let end = left.map(|left| reader.position().saturating_add(left));
         reader.stop_at(end.unwrap_or(u64::MAX));
@@ -279,6 +280,11 @@ impl Sender<'_> {
                 }
             };
             match slice {
+                Some(Ok(Slice::Heap(piece))) if reader.is_from_disk() => {
+                    self.piece(&piece).await?;
+                    drop(piece);
+                    next = reader.next_now();
+                }
                 Some(Ok(Slice::Heap(piece))) => {
                     next = reader.next_now();
                     if matches!(next, Poll::Ready(Some(Ok(Slice::Heap(_))))) {
@@ -337,6 +343,7 @@ impl Sender<'_> {
             .write_all_with_buf(pieces, after, self.timeout)
             .await?;
         self.out.buf.clear();
+        self.out.progress.0.set(self.body_bytes);
         Ok(())
     }
 
@@ -355,6 +362,7 @@ impl Sender<'_> {
             let sent = self.out.send_file(&file, self.timeout).await? as u64;
             file.advance(sent);
             self.body_bytes += sent;
+            self.out.progress.0.set(self.body_bytes);
         }
         if self.framed == Framed::Chunked {
             self.out.buf.extend_from_slice(CHUNK_END);
@@ -381,6 +389,7 @@ impl Sender<'_> {
             .write_with_buf([piece, after], self.timeout)
             .await?;
         self.out.buf.clear();
+        self.out.progress.0.set(self.body_bytes);
         Ok(())
     }
 

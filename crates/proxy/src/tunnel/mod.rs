@@ -5,6 +5,7 @@ mod relay;
 
 use http::Method;
 use net::half::split;
+use stats::Counter;
 use wire::http1::{ResponseHead, write_status_line};
 
 use crate::context::Context;
@@ -168,7 +169,7 @@ async fn greet(
     record: &mut Record,
     status: u16,
 ) -> Result<(), Failure> {
-    cx.cells.count(stats::Counter::Tunnels);
+    cx.cells.count(Counter::Tunnels);
     record.status = status;
     record.head_bytes = output.buf.len() as u64;
     let written = output.write_buf(cx.plan.timeouts.write).await;
@@ -178,8 +179,14 @@ async fn greet(
 fn finish(cx: &Context, end: End, record: &mut Record) {
     record.body_bytes = end.to_client;
     record.request_bytes += end.to_hop;
-    cx.cells.add(stats::Counter::HopBytesIn, end.to_client);
-    cx.cells.add(stats::Counter::HopBytesOut, end.to_hop);
+    for (counter, bytes) in [
+        (Counter::HopBytesIn, end.to_client),
+        (Counter::HopBytesOut, end.to_hop),
+        (Counter::TunnelBytesIn, end.to_client),
+        (Counter::TunnelBytesOut, end.to_hop),
+    ] {
+        cx.cells.add(counter, bytes);
+    }
     if end.timed_out {
         record.mark(Marks::TIMED_OUT);
     }

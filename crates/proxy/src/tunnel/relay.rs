@@ -11,6 +11,7 @@ use bytes::buf::Limit;
 use net::deadline::Deadline;
 use net::half::{ReadHalf, WriteHalf};
 use smallvec::SmallVec;
+use stats::Gauge;
 
 use crate::context::Context;
 use crate::delay::Delay;
@@ -53,7 +54,9 @@ pub(crate) async fn relay(
     mut hop: Ends,
     early: &[u8],
 ) -> End {
-    let (to_client, to_hop) = (Cell::new(0), Cell::new(0));
+    let (to_client, to_hop) = (Rc::clone(&output.progress.0), Cell::new(0));
+    to_client.set(0);
+    let _open = cx.cells.during(Gauge::TunnelsOpen);
     let idle = cx.ticker.deadline();
     let timeout = cx.plan.timeouts.read;
     idle.set(timeout);

@@ -94,7 +94,7 @@ impl CachingRules {
                 Reuse::Reload
             };
         }
-        if self.offline {
+        if self.is_offline() {
             return Reuse::Fresh;
         }
         let checked = traits.has(Traits::REFRESH_IMS) || self.refresh_all_ims;

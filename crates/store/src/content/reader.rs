@@ -93,6 +93,13 @@ impl Reader {
         }
     }
 
+    /// Whether what it gives is read from disk for it alone: each slice holds a buffer of some 256 KiB for as long as it
+    /// lives, however short it is.
+    #[must_use]
+    pub fn is_from_disk(&self) -> bool {
+        matches!(self.source, Source::Disk(_))
+    }
+
     /// Goes on at byte `at`; past what has arrived, it waits for that byte.
     pub fn seek(&mut self, at: u64) {
         self.at = at;
@@ -125,7 +132,7 @@ impl Reader {
                         continue;
                     }
                 },
-                Source::Disk(reader) => match reader.poll_read(self.at, cx) {
+                Source::Disk(reader) => match reader.poll_read(self.at, self.end, cx) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Ok(bytes)) if bytes.is_empty() => None,
                     Poll::Ready(Ok(bytes)) => rest_of(&bytes, 0, self.end - self.at),

@@ -14,8 +14,8 @@ use super::tests::faults::Faults;
 
 /// What a read that must not wait came to.
 pub(crate) enum Cached {
-    /// So many bytes, as far as they are in memory; perhaps fewer than were asked for.
-    Bytes(Vec<u8>),
+    /// So many bytes were read, as far as they are in memory; perhaps fewer than there is room for.
+    Bytes(usize),
     /// It would have to wait for the disk.
     Waits,
 }
@@ -72,9 +72,16 @@ impl Device {
 
     /// Up to `bytes` bytes from `at` on: fewer where the file ends.
     pub(crate) fn read(&self, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
+        let mut buf = vec![0; bytes];
+        let filled = self.read_into(at, &mut buf)?;
+        buf.truncate(filled);
+        Ok(buf)
+    }
+
+    /// As many bytes from `at` on as there is room for: fewer where the file ends. Says how many.
+    pub(crate) fn read_into(&self, at: u64, buf: &mut [u8]) -> io::Result<usize> {
         #[cfg(test)]
         self.faults.before_read()?;
-        let mut buf = vec![0; bytes];
         let mut filled = 0;
         while let Some(rest) = buf.get_mut(filled..).filter(|rest| !rest.is_empty()) {
             match self.file.read_at(rest, at + filled as u64) {
@@ -84,29 +91,26 @@ impl Device {
                 Err(error) => return Err(error),
             }
         }
-        buf.truncate(filled);
         #[cfg(test)]
-        self.faults.after_read(at, &mut buf);
-        Ok(buf)
+        self.faults.after_read(at, buf.get_mut(..filled).unwrap());
+        Ok(filled)
     }
 
     /// The same, of what the kernel has in memory.
-    pub(crate) fn read_cached(&self, at: u64, bytes: usize) -> io::Result<Cached> {
+    pub(crate) fn read_cached(&self, at: u64, buf: &mut [u8]) -> io::Result<Cached> {
         #[cfg(test)]
         self.faults.before_read()?;
-        let mut buf = vec![0; bytes];
         let read = preadv2(
             &self.file,
-            &mut [IoSliceMut::new(&mut buf)],
+            &mut [IoSliceMut::new(buf)],
             at,
             ReadWriteFlags::NOWAIT,
         );
         match read {
             Ok(count) => {
-                buf.truncate(count);
                 #[cfg(test)]
-                self.faults.after_read(at, &mut buf);
-                Ok(Cached::Bytes(buf))
+                self.faults.after_read(at, buf.get_mut(..count).unwrap());
+                Ok(Cached::Bytes(count))
             }
             // Not every file system can tell.
             Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::INTR | Errno::NOSYS) => Ok(Cached::Waits),

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_seeded};
 
+use super::buffers::Buffers;
 use super::device::Device;
 use super::format::{EPOCH_SHIFT, HEAD, Superblock};
 use super::geometry::Geometry;
@@ -37,8 +38,7 @@ pub(crate) struct Engine {
     pub(crate) origin: Origin,
     pub(crate) segments: Segments,
     log: Mutex<Log>,
-    /// What recovery passes over: of each key that it met in the log, or that was stored or removed meanwhile, the
-    /// highest number.
+    /// What recovery passes over: of keys that were removed, or stored meanwhile, the highest number.
     pub(crate) met: Mutex<Numbers>,
     /// Held while a checkpoint is taken.
     pub(crate) imaging: Mutex<()>,
@@ -49,6 +49,8 @@ pub(crate) struct Engine {
     /// There may be something to reclaim.
     pub(crate) scarce: Condvar,
     pub(crate) reads: Reads,
+    /// For fragments of large bodies.
+    pub(crate) buffers: Arc<Buffers>,
     pub(crate) counters: Counters,
     now_secs: AtomicU32,
     /// Reads, and writes, that failed since one went well.
@@ -77,6 +79,7 @@ impl Engine {
             slots(OBJECT_BYTES_USUAL),
             slots(OBJECT_BYTES_SMALL),
         )?;
+        index.note_log(&options.log_path());
         Ok(Self {
             log: Mutex::new(Log::new(
                 geometry,
@@ -99,6 +102,7 @@ impl Engine {
             progress: Condvar::new(),
             scarce: Condvar::new(),
             reads: Reads::default(),
+            buffers: Buffers::new(HEAD + geometry.fragment_bytes() as usize),
             counters: Counters::default(),
             now_secs: AtomicU32::new(0),
             reading: AtomicU32::new(0),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use smallvec::SmallVec;
 
+use super::buffers::Buffer;
 use super::device::Cached;
 use super::engine::Engine;
 use super::format::{Kind, Parsed, Record, Stamps, parse};
@@ -184,11 +185,23 @@ impl Engine {
         }
     }
 
-    /// Up to `count` bytes of a segment.
+    /// Up to so many bytes of a segment.
     pub(crate) fn fetch(
         &self,
         segment: u32,
         within: u32,
+        bytes: u32,
+        patience: Patience,
+    ) -> Fetched {
+        let own = || Buffer::own(bytes as usize);
+        self.fetch_into(own, (segment, within), bytes, patience)
+    }
+
+    /// The same, into a buffer that is made when it is needed.
+    pub(crate) fn fetch_into(
+        &self,
+        buffer: impl FnOnce() -> Buffer,
+        (segment, within): (u32, u32),
         bytes: u32,
         patience: Patience,
     ) -> Fetched {
@@ -202,23 +215,25 @@ impl Engine {
             }
         }
         let at = self.geometry.offset(segment, within);
+        let mut buffer = buffer();
+        let room = buffer.room(bytes as usize);
         let read = match patience {
             // What the kernel has in memory says nothing of the disk.
             Patience::None => {
-                let cached = self.device.read_cached(at, bytes as usize);
+                let cached = self.device.read_cached(at, room);
                 Some(cached.unwrap_or(Cached::Waits))
             }
             Patience::Some => {
-                let read = self.device.read(at, bytes as usize);
+                let read = self.device.read_into(at, room);
                 self.note_read(read.map(Cached::Bytes))
             }
         };
         match read {
             None => Fetched::Failed,
             Some(Cached::Waits) => Fetched::Waits,
-            Some(Cached::Bytes(bytes)) => {
-                self.count_read(bytes.len());
-                Fetched::Bytes(bytes.into())
+            Some(Cached::Bytes(count)) => {
+                self.count_read(count);
+                Fetched::Bytes(buffer.filled(count))
             }
         }
     }

@@ -11,15 +11,19 @@
 //! | `log/` | the end of the log, where records are added, in memory until they are written |
 //! | `segments` | which segments are in use, how far they are written, who reads them |
 //! | `index/` | where a record lies, by the hash of its key |
+//! | `buffers` | what is read into; for fragments of large bodies they go round |
 //! | `find`, `reads` | reading, at once where the kernel has it in memory, else by threads that wait |
 //! | `large/` | bodies in fragments |
-//! | `writer`, `reclaim` with `reinsert`, `recover` | the other threads |
+//! | `writer`, `reclaim` with `reinsert`, `recover` with `learnt` | the other threads |
+//! | `walk` | the tables of segments, as they lie in the file |
 //! | `survey/` | a look at a volume from outside, by its tables; `list`: what is found there |
 //! | `checkpoint` | images of the index beside the log |
+//! | `sweep` | removes indexes in shared memory whose volumes are gone |
 //! | `add` | what adds records to the log and leads the index to them |
 //! | `engine`, `device` | what all threads share; the file |
 
 mod add;
+mod buffers;
 mod checkpoint;
 mod device;
 mod engine;
@@ -28,6 +32,7 @@ mod format;
 mod geometry;
 mod index;
 mod large;
+mod learnt;
 mod list;
 mod log;
 mod options;
@@ -37,8 +42,10 @@ mod recover;
 mod reinsert;
 mod segments;
 mod survey;
+mod sweep;
 mod usage;
 mod volume;
+mod walk;
 mod writer;
 
 #[cfg(test)]
@@ -58,5 +65,6 @@ pub use list::{Listed, ListedContent};
 pub use options::VolumeOptions;
 pub use reads::Reading;
 pub use survey::{Closeness, Survey, SurveyUsage};
+pub use sweep::sweep;
 pub use usage::{VolumeState, VolumeUsage};
 pub use volume::Volume;

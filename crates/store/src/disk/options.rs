@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use crate::options::Policy;
 
+/// What the names of indexes in shared memory begin with.
+pub(crate) const INDEX_PREFIX: &str = "squall-";
 /// The log's file in a cache directory.
 const LOG_NAME: &str = "squall.log";
 
@@ -59,7 +61,7 @@ impl VolumeOptions {
 
     /// Where the index of a volume outlives the process.
     pub(crate) fn index_path(&self, uuid: &[u8; 16]) -> Option<PathBuf> {
-        let name = format!("squall-{:032x}", u128::from_be_bytes(*uuid));
+        let name = format!("{INDEX_PREFIX}{:032x}", u128::from_be_bytes(*uuid));
         Some(self.shared_memory.as_ref()?.join(name))
     }
 }

@@ -11,8 +11,9 @@ use std::time::Duration;
 use super::engine::Engine;
 use super::format::Kind;
 use super::log::Run;
-use super::recover::{self, each_chunk};
+use super::recover;
 use super::reinsert::{Credit, Lying, keep};
+use super::walk::Met;
 use crate::usage::count;
 
 /// How long to wait for readers, when all that could be taken is being read.
@@ -88,11 +89,12 @@ fn take(engine: &Arc<Engine>, progress: &mut Progress, born: u64, number: u32) -
         return false;
     }
     let mut lying = Vec::new();
-    each_chunk(engine, number, |head, entries| {
-        lying.extend(entries.into_iter().map(|entry| Lying {
+    engine.walk().each_chunk(number, born, |met| match met {
+        Met::Chunk(head, entries) => lying.extend(entries.into_iter().map(|entry| Lying {
             within: head.at + entry.at,
             entry,
-        }));
+        })),
+        Met::Damaged(_) => {}
     });
     // Also of what is being read: it may be void before that ends, should there be a crash.
     if progress.kept.insert(born) {

@@ -1,29 +1,53 @@
 //! Recovery: what lies in the log is learnt from the tables of its chunks, while the volume serves and stores already.
-//! Of each key the highest number counts, in whatever order they are met; the newest segments are read first, as what lies
-//! in them is asked for most.
+//! Some threads read tables, one takes what they say into the index; the newest segments are read first, as what lies in
+//! them is asked for most.
+//!
+//! Of each key the highest number counts, in whatever order they are met. So three things are kept until all is read:
+//!
+//! | kept | of | as |
+//! | --- | --- | --- |
+//! | [`Learnt`] | each record that was taken into the index | its number, by where it lies: ten bytes |
+//! | `met` | what was removed, or stored meanwhile; what came after an image | the highest number of its key |
+//! | the index | all others | the record that counts so far |
 
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{MutexGuard, PoisonError};
+use std::thread;
 
 use super::checkpoint::{Image, restore};
 use super::engine::Engine;
-use super::format::{ChunkHead, Entry, Kind, entries};
-use super::geometry::BLOCK;
-use super::index::{Origin, Place, Places, SizeCode, Uses};
+use super::format::{ChunkHead, Entry, Kind};
+use super::index::{Finding, Origin, Place, SizeCode, Uses};
+use super::learnt::Learnt;
 use super::log::{Log, Numbers, Phase, Run};
+use super::walk::Met;
 use crate::usage::count;
 
-/// How an entry of a table relates to the index.
+/// Threads that read tables. They wait for the disk more than they compute.
+const READERS: usize = 4;
+/// Segments whose tables wait to be learnt, at most.
+const READ_AHEAD: usize = 4;
+
+/// Which part of the log is learnt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reading {
-    /// It may be the first of its key, or the newest.
+    /// All there is.
     All,
-    /// It was written after an image was marked with this number. Tombstones of a lower one were carried on; the image
+    /// What was written after an image was marked with this number. Tombstones of a lower one were carried on; the image
     /// knows of them, and may have what was stored since.
     Tail(u64),
-    /// An image was restored in part: what it has is the newest, unless the log after it has said otherwise.
-    Gaps,
+}
+
+/// The tables of a segment.
+struct Tables {
+    number: u32,
+    born: u64,
+    chunks: Vec<(ChunkHead, Vec<Entry>)>,
+    /// Where in the segment the last chunk ends.
+    end: u32,
 }
 
 /// Learns what is stored. Ends early when the volume is closed.
@@ -33,50 +57,187 @@ pub(crate) fn run(engine: &Engine) {
     let Some(used) = segments(engine) else {
         return;
     };
-    let mut missing = !attached;
+    let newest_first = || used.iter().rev().map(|number| (*number, 0));
+    let mut learnt = Learnt::default();
     if let Some(image) = image {
         // What came after the image goes first, so that nothing is found that was removed or replaced since.
-        let tail = |segment: &u32| image.tail(engine, *segment) < engine.geometry.segment();
-        for number in used.iter().copied().rev().filter(tail) {
-            let reading = Reading::Tail(image.lsn());
-            read(engine, number, image.tail(engine, number), reading);
-        }
-        missing = !restore(engine, &image);
-        if missing {
+        let tail = newest_first().map(|(number, _)| (number, image.tail(engine, number)));
+        let tail = tail.filter(|(_, from)| *from < engine.geometry.segment());
+        learn(
+            engine,
+            &mut learnt,
+            &tail.collect::<Vec<_>>(),
+            Reading::Tail(image.lsn()),
+        );
+        if !restore(engine, &image) {
             count(&engine.counters.images_failed);
-            read_all(engine, &used, Reading::Gaps);
+            learn(
+                engine,
+                &mut learnt,
+                &newest_first().collect::<Vec<_>>(),
+                Reading::All,
+            );
         }
-    } else if missing {
-        read_all(engine, &used, Reading::All);
+    } else if !attached {
+        learn(
+            engine,
+            &mut learnt,
+            &newest_first().collect::<Vec<_>>(),
+            Reading::All,
+        );
     }
     if engine.log().run == Run::On {
         serve(engine);
     }
 }
 
-fn read_all(engine: &Engine, used: &[u32], reading: Reading) {
-    for number in used.iter().rev() {
-        read(engine, *number, 0, reading);
+/// Reads the tables of these segments, of the chunks that begin at the offset or later, and takes them into the index.
+fn learn(engine: &Engine, learnt: &mut Learnt, segments: &[(u32, u32)], reading: Reading) {
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        let (send, tables) = sync_channel(READ_AHEAD);
+        for _ in 0..READERS.min(segments.len()) {
+            let (next, send) = (&next, send.clone());
+            scope.spawn(move || read(engine, segments, next, &send));
+        }
+        drop(send);
+        let first: Vec<Tables> = tables.iter().take(READ_AHEAD).collect();
+        if reading == Reading::All {
+            reserve(engine, &first, segments.len());
+        }
+        for tables in first.into_iter().chain(tables) {
+            if engine.log().run != Run::On {
+                return;
+            }
+            take(engine, learnt, &tables, reading);
+        }
+    });
+}
+
+/// What a reading thread does.
+fn read(engine: &Engine, segments: &[(u32, u32)], next: &AtomicUsize, send: &SyncSender<Tables>) {
+    while let Some((number, from)) = segments.get(next.fetch_add(1, Relaxed)) {
+        let born = engine.segments.born(*number);
+        let mut chunks = Vec::new();
+        let end = engine.walk().each_chunk(*number, born, |met| match met {
+            Met::Chunk(head, entries) if head.at >= *from => chunks.push((head, entries)),
+            Met::Chunk(..) | Met::Damaged(_) => {}
+        });
+        let tables = Tables {
+            number: *number,
+            born,
+            chunks,
+            end,
+        };
+        // Nobody takes them where the volume is being closed.
+        if send.send(tables).is_err() {
+            return;
+        }
     }
 }
 
-/// Reads the tables of a segment, of the chunks that begin at `from` or later.
-fn read(engine: &Engine, number: u32, from: u32, reading: Reading) {
-    if engine.log().run != Run::On {
-        return;
-    }
-    let end = each_chunk(engine, number, |head, entries| {
+/// Makes the index large enough at once for what so many segments hold, if they are like these: grown step by step it
+/// moves each place nine times.
+fn reserve(engine: &Engine, first: &[Tables], segments: usize) {
+    let chunks = first.iter().flat_map(|tables| &tables.chunks);
+    let entries = chunks.flat_map(|(_, entries)| entries);
+    let records = entries.filter(|entry| is_record(entry)).count();
+    let bytes: u64 = first.iter().map(|tables| u64::from(tables.end)).sum();
+    let all = segments as u64 * u64::from(engine.geometry.segment());
+    let expected = (records as u64).saturating_mul(all) / bytes.max(1);
+    let expected = usize::try_from(expected).unwrap_or(usize::MAX);
+    engine.index.reserve(expected);
+}
+
+fn is_record(entry: &Entry) -> bool {
+    matches!(entry.kind, Kind::Whole | Kind::Extents)
+}
+
+/// Takes what the tables of a segment say into the index.
+fn take(engine: &Engine, learnt: &mut Learnt, tables: &Tables, reading: Reading) {
+    for (head, entries) in &tables.chunks {
         let log = engine.log();
-        for entry in entries.into_iter().filter(|_| head.at >= from) {
-            learn(engine, &log, (number, head), entry, reading);
+        if !log.is_void(tables.born) {
+            take_chunk(
+                engine,
+                &log,
+                learnt,
+                (tables.number, head),
+                entries,
+                reading,
+            );
         }
-    });
+    }
     let log = engine.log();
-    if !log.is_void(engine.segments.born(number)) {
-        engine.segments.set_written(number, end);
+    if !log.is_void(tables.born) {
+        engine.segments.set_written(tables.number, tables.end);
     }
     drop(log);
     count(&engine.counters.segments_recovered);
+}
+
+/// Under the lock of the log, as nothing is to be stored or removed meanwhile.
+fn take_chunk(
+    engine: &Engine,
+    _log: &Log,
+    learnt: &mut Learnt,
+    (number, head): (u32, &ChunkHead),
+    entries: &[Entry],
+    reading: Reading,
+) {
+    let index = &engine.index;
+    let mut met = engine.met();
+    let counts = |entry: &&Entry| {
+        entry.kind == Kind::Tombstone
+            && !matches!(reading, Reading::Tail(marked) if entry.lsn < marked)
+    };
+    for entry in entries.iter().filter(counts) {
+        meet(&mut met, index.known_of(entry.hash), entry.lsn);
+    }
+    let records = || entries.iter().filter(|entry| is_record(entry));
+    learnt.add((number, head.at), records(), &engine.geometry);
+    let mut findings = Vec::with_capacity(entries.len());
+    for entry in records() {
+        // Most volumes have next to no tombstones.
+        if !met.is_empty() {
+            let known = index.known_of(entry.hash);
+            if met.get(&known).is_some_and(|newest| *newest >= entry.lsn) {
+                continue;
+            }
+        }
+        if reading != Reading::All {
+            meet(&mut met, index.known_of(entry.hash), entry.lsn);
+        }
+        findings.push(Finding {
+            hash: entry.hash,
+            place: Place {
+                granule: engine.geometry.granule_at(number, head.at + entry.at),
+                size: SizeCode::of_bytes(entry.bytes),
+            },
+            uses: match entry.frequency {
+                0 => Uses::default(),
+                frequency => Uses::new(u32::from(frequency), 0),
+            },
+        });
+    }
+    let number_of = |place| learnt.number_of(place, &engine.geometry);
+    // What has no number was stored meanwhile, or an image says that it is the newest.
+    let dropped = index.recover(&findings, |there, finding| {
+        number_of(there).is_none_or(|there| Some(there) >= number_of(finding.place))
+    });
+    engine.counters.index_drops.fetch_add(dropped, Relaxed);
+    for entry in entries.iter().filter(counts) {
+        for place in index.find(entry.hash) {
+            if number_of(place).is_some_and(|number| number < entry.lsn) {
+                index.remove(entry.hash, place);
+            }
+        }
+    }
+}
+
+fn meet(met: &mut Numbers, known: u64, lsn: u64) {
+    let newest = met.entry(known).or_insert(lsn);
+    *newest = lsn.max(*newest);
 }
 
 /// All there is can be found now. The next process may take the index over as it is, whenever this one ends.
@@ -84,7 +245,7 @@ fn serve(engine: &Engine) {
     let mut log = engine.log();
     log.phase = Phase::Serving;
     engine.note_recovered();
-    *engine.met() = Numbers::new();
+    *engine.met() = Numbers::default();
     engine.index.set_lsn(engine.superblock().epoch);
 }
 
@@ -102,6 +263,22 @@ impl Engine {
         self.index.set_lsn(0);
         complete
     }
+
+    fn met(&self) -> MutexGuard<'_, Numbers> {
+        self.met.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has recovery pass over what is older of this key.
+    pub(crate) fn pass_over(&self, log: &Log, hash: u64, lsn: u64) {
+        if log.phase != Phase::Serving {
+            self.met().insert(self.index.known_of(hash), lsn);
+        }
+    }
+
+    /// Whether something newer than the image was met of what the index knows so much of.
+    pub(crate) fn has_met(&self, known: u64) -> bool {
+        self.met().contains_key(&known)
+    }
 }
 
 /// Finds out which segments are in use; returns them, the oldest first.
@@ -109,11 +286,8 @@ fn segments(engine: &Engine) -> Option<Vec<u32>> {
     let watermark = engine.superblock().watermark;
     let mut used = BTreeMap::new();
     let mut free = VecDeque::new();
-    for number in 0..engine.geometry.segments {
-        if engine.log().run != Run::On {
-            return None;
-        }
-        match born(engine, number).filter(|born| *born >= watermark) {
+    for (number, born) in (0..).zip(births(engine)?) {
+        match born.filter(|born| *born >= watermark) {
             Some(born) => match used.entry(born) {
                 Slot::Vacant(slot) => {
                     engine.segments.begin(number, born);
@@ -133,134 +307,26 @@ fn segments(engine: &Engine) -> Option<Vec<u32>> {
     Some(numbers)
 }
 
-/// The number under which a segment was begun last.
-fn born(engine: &Engine, number: u32) -> Option<u64> {
-    let first = block(engine, number, 0)?;
-    if first.iter().all(|byte| *byte == 0) {
-        return None;
-    }
-    if let Some(head) = decode(engine, number, 0, &first) {
-        return Some(head.born);
-    }
-    // Its first chunk is damaged; there may be others.
-    let blocks = (0..engine.geometry.segment()).step_by(BLOCK as usize);
-    let heads = blocks.filter_map(|at| decode(engine, number, at, &block(engine, number, at)?));
-    heads.map(|head| head.born).max()
-}
-
-/// Gives the chunks of a segment with what their tables say, those of its last use. Where there is none, the next block
-/// may begin one again.
-pub(crate) fn each_chunk(
-    engine: &Engine,
-    number: u32,
-    mut act: impl FnMut(&ChunkHead, Vec<Entry>),
-) -> u32 {
-    let born = engine.segments.born(number);
-    let (mut at, mut end) = (0, 0);
-    let mut next = block(engine, number, 0);
-    while at < engine.geometry.segment() {
-        let head = next
-            .as_deref()
-            .and_then(|block| decode(engine, number, at, block));
-        let Some(head) = head.filter(|head| head.born == born) else {
-            at += BLOCK;
-            next = block(engine, number, at);
-            continue;
-        };
-        // The block after the table is the next chunk's first.
-        let table_at = engine.geometry.offset(number, at + head.table_at);
-        let rest = (head.bytes - head.table_at) as usize;
-        let read = engine.device.read(table_at, rest + BLOCK as usize);
-        let read = engine.note_read(read).unwrap_or_default();
-        let table = read.get(..head.table_bytes());
-        if let Some(entries) = table.and_then(|table| entries(table, &head)) {
-            act(&head, entries);
-        }
-        at += head.bytes;
-        end = at;
-        next = read.get(rest..).map(<[u8]>::to_vec);
-    }
-    end
-}
-
-fn block(engine: &Engine, number: u32, at: u32) -> Option<Vec<u8>> {
-    let at = engine.geometry.offset(number, at);
-    let read = engine.device.read(at, BLOCK as usize);
-    engine.note_read(read).filter(|block| !block.is_empty())
-}
-
-fn decode(engine: &Engine, number: u32, at: u32, block: &[u8]) -> Option<ChunkHead> {
-    let head = ChunkHead::decode(block, &engine.geometry, engine.mark)?;
-    (head.segment == number && head.at == at).then_some(head)
-}
-
-/// Takes an entry of a table into the index, if no newer one of its key has been met.
-fn learn(engine: &Engine, log: &Log, at: (u32, &ChunkHead), entry: Entry, reading: Reading) {
-    let (number, head) = at;
-    if entry.kind == Kind::Fragment || log.is_void(head.born) {
-        return;
-    }
-    let known = matches!(reading, Reading::Tail(marked) if entry.lsn < marked);
-    if known && entry.kind == Kind::Tombstone {
-        return;
-    }
-    let Some(first) = engine.meet(entry.hash, entry.lsn) else {
-        return;
-    };
-    let found = if first && reading != Reading::Gaps {
-        // Nothing can be there.
-        Places::new()
-    } else {
-        engine.index.find(entry.hash)
-    };
-    if first && !found.is_empty() {
-        return;
-    }
-    if entry.kind == Kind::Tombstone {
-        for place in found {
-            engine.index.remove(entry.hash, place);
-        }
-        return;
-    }
-    let place = Place {
-        granule: engine.geometry.granule_at(number, head.at + entry.at),
-        size: SizeCode::of_bytes(entry.bytes),
-    };
-    if found.is_empty() {
-        engine.index_new(entry.hash, place);
-    } else {
-        engine.index_only(entry.hash, place);
-    }
-    if entry.frequency > 0 {
-        let uses = Uses::new(u32::from(entry.frequency), 0);
-        engine.index.set_uses(entry.hash, place, uses);
-    }
-}
-
-impl Engine {
-    fn met(&self) -> MutexGuard<'_, Numbers> {
-        self.met.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Has recovery pass over what is older of this key.
-    pub(crate) fn pass_over(&self, log: &Log, hash: u64, lsn: u64) {
-        if log.phase != Phase::Serving {
-            self.met().insert(self.index.known_of(hash), lsn);
-        }
-    }
-
-    /// Notes a record of this key: whether it is the first, or `None` if a newer one was met.
-    fn meet(&self, hash: u64, lsn: u64) -> Option<bool> {
-        let mut met = self.met();
-        let newest = met.entry(self.index.known_of(hash)).or_insert(0);
-        let first = *newest == 0;
-        let newer = *newest < lsn;
-        *newest = lsn.max(*newest);
-        newer.then_some(first)
-    }
-
-    /// Whether something newer than the image was met of what the index knows so much of.
-    pub(crate) fn has_met(&self, known: u64) -> bool {
-        self.met().contains_key(&known)
-    }
+/// The number under which each segment was begun last; `None` if the volume is closed meanwhile.
+fn births(engine: &Engine) -> Option<Vec<Option<u64>>> {
+    let segments = engine.geometry.segments;
+    let share = segments.div_ceil(u32::try_from(READERS).unwrap_or(1));
+    let births = thread::scope(|scope| {
+        let readers: Vec<_> = (0..segments)
+            .step_by(share as usize)
+            .map(|from| {
+                scope.spawn(move || {
+                    let on = |_: &u32| engine.log().run == Run::On;
+                    let numbers = (from..segments.min(from + share)).take_while(on);
+                    let walk = engine.walk();
+                    numbers.map(|number| walk.born(number)).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        let read = readers.into_iter().map(|reader| reader.join());
+        // A thread that panicked is a bug that its message has told of; nothing is known then.
+        read.collect::<Result<Vec<_>, _>>().ok()
+    })?;
+    let births = births.concat();
+    (births.len() == segments as usize).then_some(births)
 }

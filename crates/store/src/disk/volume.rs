@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -22,8 +23,12 @@ use super::options::VolumeOptions;
 use super::usage::{VolumeState, VolumeUsage};
 use super::{checkpoint, reads, reclaim, writer};
 
-/// How long [`Volume::close`] and [`Volume::flush`] wait for the disk.
+/// How long [`Volume::flush`] waits for the disk.
 const FLUSH_MAX: Duration = Duration::from_secs(10);
+/// How long [`Volume::close`] waits, for an image of the index too; and for a disk that failed. What still waits for the
+/// disk then is left to its threads, if it ever comes back.
+const CLOSE_MAX: Duration = Duration::from_secs(30);
+const CLOSE_FAILED_MAX: Duration = Duration::from_secs(1);
 
 /// A log of stored responses on a disk, with an index in memory.
 #[derive(Debug)]
@@ -200,7 +205,7 @@ impl Volume {
         let (kind, body) = match &stored.body {
             StoredBody::Whole(body) => (Kind::Whole, body.as_ref()),
             StoredBody::Extents(extents) => {
-                list = extents.list().encode(&self.engine.geometry);
+                list = extents.list().encode();
                 (Kind::Extents, list.as_slice())
             }
         };
@@ -242,44 +247,31 @@ impl Volume {
         }
     }
 
-    /// Writes all there is to write, and ends. The volume finds and stores nothing any more.
+    /// Writes all there is to write, and ends. The volume finds and stores nothing any more. Waits half a minute at most.
     ///
     /// # Errors
     /// If the disk fails, or takes too long.
     pub fn close(&self) -> io::Result<()> {
+        let (engine, threads) = (Arc::clone(&self.engine), self.take_threads());
         // What has failed already isn't waited for.
-        let flushed = match self.engine.is_down() {
-            true => Err(io::Error::other("its disk failed")),
-            false => self.flush(),
+        let patience = match engine.is_down() {
+            true => CLOSE_FAILED_MAX,
+            false => CLOSE_MAX,
         };
-        self.end(Run::Closing);
-        let taken = flushed.and_then(|()| checkpoint::take_last(&self.engine));
-        self.stop();
-        self.engine.device.unlock()?;
-        taken
+        let (tell, told) = sync_channel(1);
+        // On a thread that a disk which hangs may keep: whoever closes goes on.
+        let thread = std::thread::Builder::new().name("store-close".to_owned());
+        thread.spawn(move || tell.send(close(&engine, threads)))?;
+        told.recv_timeout(patience).unwrap_or_else(|_| {
+            self.engine.take_down();
+            self.engine.end(Run::Stop);
+            Err(io::ErrorKind::TimedOut.into())
+        })
     }
 
-    fn end(&self, run: Run) {
-        let mut log = self.engine.log();
-        log.run = run;
-        // Who waits for room is told that there will be none.
-        log.wake();
-        drop(log);
-        self.engine.work.notify_all();
-        self.engine.scarce.notify_all();
-        self.engine.progress.notify_all();
-    }
-
-    /// Ends the threads, whatever is left to be written.
-    fn stop(&self) {
-        self.engine.take_down();
-        self.end(Run::Stop);
-        self.engine.reads.close();
+    fn take_threads(&self) -> Vec<JoinHandle<()>> {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        for thread in threads.drain(..) {
-            // A thread that panicked is a bug that its message has told of.
-            drop(thread.join());
-        }
+        std::mem::take(&mut threads)
     }
 
     /// To be called every second: whoever waits for a disk that takes nothing any more goes on without it.
@@ -360,10 +352,47 @@ impl Volume {
     }
 }
 
+impl Engine {
+    fn end(&self, run: Run) {
+        let mut log = self.log();
+        log.run = run;
+        // Who waits for room is told that there will be none.
+        log.wake();
+        drop(log);
+        self.work.notify_all();
+        self.scarce.notify_all();
+        self.progress.notify_all();
+    }
+
+    /// Ends the threads, whatever is left to be written.
+    fn stop(&self, threads: Vec<JoinHandle<()>>) {
+        self.take_down();
+        self.end(Run::Stop);
+        self.reads.close();
+        for thread in threads {
+            // A thread that panicked is a bug that its message has told of.
+            drop(thread.join());
+        }
+    }
+}
+
+fn close(engine: &Engine, threads: Vec<JoinHandle<()>>) -> io::Result<()> {
+    let flushed = match engine.is_down() {
+        true => Err(io::Error::other("its disk failed")),
+        false if engine.flush(FLUSH_MAX) => Ok(()),
+        false => Err(io::ErrorKind::TimedOut.into()),
+    };
+    engine.end(Run::Closing);
+    let taken = flushed.and_then(|()| checkpoint::take_last(engine));
+    engine.stop(threads);
+    engine.device.unlock()?;
+    taken
+}
+
 impl Drop for Volume {
     /// As a crash would: what wasn't written is lost.
     fn drop(&mut self) {
-        self.stop();
+        self.engine.stop(self.take_threads());
         // If it can't be unlocked, the last reader of a large body does so by closing it.
         drop(self.engine.device.unlock());
     }

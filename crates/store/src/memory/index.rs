@@ -271,6 +271,21 @@ impl<M: Weigh> Index<M> {
         self.change(key, |shard, ages| shard.unpark(key, object, ages));
     }
 
+    /// Objects that are `wanted`, no more than `most`.
+    pub(crate) fn some(
+        &self,
+        most: usize,
+        mut wanted: impl FnMut(&Arc<Object<M>>) -> bool,
+    ) -> Vec<Arc<Object<M>>> {
+        let mut some = Vec::new();
+        for shard in self.shards.iter() {
+            let shard = lock(&shard.0);
+            let found = shard.objects().filter(|object| wanted(object));
+            some.extend(found.take(most - some.len()).cloned());
+        }
+        some
+    }
+
     /// Shows all objects, shard by shard.
     pub(crate) fn for_each(&self, mut show: impl FnMut(&Arc<Object<M>>)) {
         self.for_each_shard(|objects| objects.iter().for_each(&mut show));

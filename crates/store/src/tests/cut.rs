@@ -52,7 +52,7 @@ fn stored(store: &Arc<Store<Kind>>) -> Vec<Arc<Object<Kind>>> {
     store.variants(key("a"), |_| true)
 }
 
-fn read(object: &Object<Kind>) -> (Vec<u8>, Option<Result<(), ReadError>>) {
+fn read(object: &Arc<Object<Kind>>) -> (Vec<u8>, Option<Result<(), ReadError>>) {
     drain(&mut object.reader())
 }
 

@@ -48,7 +48,7 @@ fn fill(
 }
 
 /// The body as one part of a file.
-fn file_of(object: &Object<Meta>) -> FileSlice {
+fn file_of(object: &Arc<Object<Meta>>) -> FileSlice {
     let Poll::Ready(Some(Ok(Slice::File(file)))) = object.reader().next_now() else {
         panic!("not in a file")
     };
@@ -56,7 +56,7 @@ fn file_of(object: &Object<Meta>) -> FileSlice {
     file
 }
 
-fn is_on_heap(object: &Object<Meta>) -> bool {
+fn is_on_heap(object: &Arc<Object<Meta>>) -> bool {
     match object.body() {
         Body::Whole(_) => true,
         Body::Pages(pages) => pages.slices().all(|slice| matches!(slice, Slice::Heap(_))),

@@ -146,7 +146,7 @@ fn drain(reader: &mut Reader) -> (Vec<u8>, Option<Result<(), ReadError>>) {
     }
 }
 
-fn body(object: &Object<Meta>) -> Vec<u8> {
+fn body(object: &Arc<Object<Meta>>) -> Vec<u8> {
     let (bytes, end) = drain(&mut object.reader());
     assert_eq!(end, Some(Ok(())));
     bytes
@@ -168,7 +168,7 @@ impl Wake for Unpark {
     }
 }
 
-fn block_on<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut cx = Context::from_waker(&waker);

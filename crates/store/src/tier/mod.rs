@@ -8,6 +8,8 @@ mod history;
 mod listing;
 mod record;
 mod tee;
+#[cfg(test)]
+mod tests;
 mod volumes;
 
 use std::sync::Arc;
@@ -64,20 +66,23 @@ impl<M: Weigh> Store<M> {
         if !matches(&object.meta) {
             return None;
         }
-        let object = match &stored.body {
-            StoredBody::Whole(_) if self.keeps_loaded() => self.link_loaded(key, object, matches),
-            StoredBody::Whole(_) | StoredBody::Extents(_) => object,
+        let answer = match &stored.body {
+            StoredBody::Whole(_) if self.keeps_loaded() => {
+                self.link_loaded(key, Arc::clone(&object), matches)
+            }
+            StoredBody::Whole(_) | StoredBody::Extents(_) => Arc::clone(&object),
         };
-        // What was removed while it was read is not to come back; and bans since it was stored are for it too.
-        if !volumes.may_have(&place) {
+        // What was removed while it was read is not to come back, but for what took its place in memory; and bans since it
+        // was stored are for it too.
+        if Arc::ptr_eq(&answer, &object) && !volumes.may_have(&place) {
             self.remove_from_memory(&object);
             return None;
         }
-        let stands = self.stands(&object);
+        let stands = self.stands(&answer);
         if stands {
-            self.note(Event::Loaded, &object);
+            self.note(Event::Loaded, &answer);
         }
-        stands.then_some(object)
+        stands.then_some(answer)
     }
 
     fn object_from(&self, key: KeyRef<'_>, stored: &Stored, judged: u64) -> Option<Arc<Object<M>>> {
@@ -99,7 +104,7 @@ impl<M: Weigh> Store<M> {
     }
 
     /// Puts a complete response on disk, if it is for the disk at all and small; larger ones went there as they came.
-    pub(crate) fn save(&self, object: &Object<M>) {
+    pub(crate) fn save(&self, object: &Arc<Object<M>>) {
         let Some(volumes) = self.volumes() else {
             return;
         };

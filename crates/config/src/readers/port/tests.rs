@@ -11,7 +11,7 @@ fn port(text: &str) -> Port {
 fn accel(text: &str) -> Accel {
     match port(text).mode {
         PortMode::Accel(accel) => accel,
-        PortMode::Forward => panic!("not an accelerator"),
+        PortMode::Forward | PortMode::Manager => panic!("not an accelerator"),
     }
 }
 
@@ -153,4 +153,17 @@ fn nonsense_is_fatal() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn ports_for_pages_come_after_those_for_clients() {
+    let config = parse(
+        "manager_port 10.0.0.1:3129\nhttp_port 3128\nmanager_port [::1]:9\n",
+        "test",
+    );
+    let ports = config.unwrap().ports;
+    let found: Vec<_> = ports.iter().map(|port| (port.port, &port.mode)).collect();
+    let (clients, pages) = (&PortMode::Forward, &PortMode::Manager);
+    assert_eq!(found, [(3128, clients), (3129, pages), (9, pages)]);
+    parse("manager_port nine", "test").unwrap_err();
 }

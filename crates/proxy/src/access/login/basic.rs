@@ -12,6 +12,7 @@ use super::known::Known;
 use super::ncsa::{Found, Ncsa};
 use super::said;
 use super::secret::Secret;
+use super::users::{KnownUser, left};
 use super::{Attempt, Refused, User};
 
 /// Users whose latest password is remembered.
@@ -82,6 +83,18 @@ impl Basic {
         let known = self.known.recall(&key, holds, ask).await?;
         known.seen_ns.fetch_max(now_ns, Ordering::Relaxed);
         Ok(Arc::clone(&known.user))
+    }
+
+    /// How many logins are remembered, and `most` of them.
+    pub(super) fn users(&self, most: usize, ttl_secs: i64, now_ns: u64) -> (usize, Vec<KnownUser>) {
+        let check = i64::try_from(self.options.credentialsttl.as_secs()).unwrap_or(i64::MAX);
+        let users = self.known.some(most).map(|known| KnownUser {
+            scheme: "basic",
+            name: Arc::clone(&known.user.name),
+            check_secs: left(check, known.asked_ns, now_ns),
+            cache_secs: left(ttl_secs, known.seen_ns.load(Ordering::Relaxed), now_ns),
+        });
+        (self.known.len(), users.collect())
     }
 
     async fn ask(

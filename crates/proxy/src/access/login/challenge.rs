@@ -84,6 +84,17 @@ fn failure(received: &Received<'_>, challenge: Challenge) -> Failure {
 }
 
 impl Challenge {
+    /// For a page of our own that has a password.
+    pub(crate) fn of_page(name: &str) -> Self {
+        let mut offer = b"Basic realm=".to_vec();
+        push_quoted(name, &mut offer);
+        Self {
+            offers: vec![offer],
+            user: None,
+            close: false,
+        }
+    }
+
     /// Adds the offers to a reply.
     pub(crate) fn write(&self, status: u16, fields: &mut Fields) {
         let id = match status {

@@ -11,6 +11,7 @@ use super::known::Known;
 use super::nonce::{Nonces, Use};
 use super::said;
 use super::secret::equal;
+use super::users::{KnownUser, left};
 use super::{Attempt, Refused, User};
 
 /// 32 hexadecimal digits, small letters.
@@ -63,6 +64,20 @@ impl Digest {
             Use::Stale => return Err(Refused::Stale(Some(name))),
         }
         Ok(Arc::clone(&known.user))
+    }
+
+    /// How many logins are remembered, and `most` of them.
+    pub(super) fn users(&self, most: usize, ttl_secs: i64, now_ns: u64) -> (usize, Vec<KnownUser>) {
+        let users = self.known.some(most).map(|known| {
+            let left = left(ttl_secs, known.asked_ns, now_ns);
+            KnownUser {
+                scheme: "digest",
+                name: Arc::clone(&known.user.name),
+                check_secs: left,
+                cache_secs: left,
+            }
+        });
+        (self.known.len(), users.collect())
     }
 
     /// The user, if the digest is good. One that isn't may be of a new password: then the helper is asked again.

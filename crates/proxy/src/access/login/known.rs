@@ -8,7 +8,7 @@ use quick_cache::sync::Cache;
 use super::Refused;
 
 /// Answers that are remembered.
-const KNOWN_MAX: usize = 16 * 1024;
+pub(super) const KNOWN_MAX: usize = 16 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Known<K, V>(Cache<K, Arc<V>>);
@@ -16,6 +16,16 @@ pub(super) struct Known<K, V>(Cache<K, Arc<V>>);
 impl<K: Hash + Eq + Clone, V> Known<K, V> {
     pub(super) fn new() -> Self {
         Self(Cache::new(KNOWN_MAX))
+    }
+
+    /// What is known, no more than `most` of it.
+    pub(super) fn some(&self, most: usize) -> impl Iterator<Item = Arc<V>> {
+        self.0.iter().map(|(_, known)| known).take(most)
+    }
+
+    /// How much is known.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// What is known, if it `holds`; else what `ask` finds out. A refusal isn't remembered.

@@ -9,6 +9,7 @@
 //! | `known.rs` | what helpers have said, remembered |
 //! | `connection.rs` | what a connection keeps of that |
 //! | `offer.rs` | which schemes a client is offered (`auth_schemes`) |
+//! | `users.rs` | who has logged in, for the manager's page |
 //! | `challenge.rs` | what a client is told that has to log in |
 //!
 //! No password, digest or token is logged, shown or passed on from here.
@@ -25,6 +26,7 @@ mod nonce;
 mod offer;
 mod said;
 mod secret;
+mod users;
 
 use std::io;
 use std::sync::Arc;
@@ -45,6 +47,7 @@ use crate::helpers::{self, Failed, Helpers, Pool};
 pub use challenge::Challenge;
 pub(crate) use challenge::add_fields;
 pub(crate) use connection::ConnectionLogin;
+pub use users::{KnownUser, KnownUsers};
 
 /// All schemes that are offered, in the order of the file.
 #[derive(Debug)]

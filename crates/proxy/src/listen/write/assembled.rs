@@ -11,6 +11,9 @@ use store::{Reader, Slice};
 use super::{Cut, GATHERED_BYTES_MAX, GATHERED_PIECES_MAX, Sender};
 use crate::flow::{Assembly, Segment};
 
+/// A smaller piece that was read from disk is copied, so that the buffer which it came in doesn't wait with it.
+const COPIED_BYTES_MAX: usize = 16 << 10;
+
 /// Pieces that wait to go out together.
 #[derive(Default)]
 struct Waiting {
@@ -58,6 +61,17 @@ impl Sender<'_> {
                 }
             };
             match slice {
+                Some(Ok(Slice::Heap(piece))) if reader.is_from_disk() => {
+                    let small = piece.len() <= COPIED_BYTES_MAX;
+                    let held = match small {
+                        true => Bytes::copy_from_slice(&piece),
+                        false => piece,
+                    };
+                    self.add(waiting, held).await?;
+                    if !small {
+                        self.send_waiting(waiting).await?;
+                    }
+                }
                 Some(Ok(Slice::Heap(piece))) => self.add(waiting, piece).await?,
                 Some(Ok(Slice::File(file))) => {
                     self.send_waiting(waiting).await?;

@@ -19,7 +19,7 @@ use super::table::{Layout, Table, head};
 use super::{Index, WAYS};
 
 /// "squall", and a number that changes with the meaning of any word.
-const MAGIC: u64 = u64::from_be_bytes(*b"squall\x00\x01");
+pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"squall\x00\x01");
 
 /// Where the memory of an index comes from, and what is in it.
 #[derive(Debug)]
@@ -110,7 +110,14 @@ fn attach(
 /// Opens a file that is ours alone. The directory may be one where everybody writes, and the file that of another user
 /// who shortens it one day, which would end this process.
 fn open_alone(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = open_ours(path, OFlags::CREATE)?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(file)
+}
+
+/// The same, whoever else of us has it open.
+pub(super) fn open_ours(path: &Path, create: OFlags) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | create;
     let file = File::from(open(path, flags, Mode::RUSR | Mode::WUSR)?);
     let stat = fstat(&file)?;
     let others = Mode::RWXG | Mode::RWXO;
@@ -120,7 +127,6 @@ fn open_alone(path: &Path) -> io::Result<File> {
     if !ours {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
     Ok(file)
 }
 

@@ -37,7 +37,11 @@ impl Index {
         }
         let _writing = lock(&self.writer);
         self.grow();
-        self.put(known, place, Uses::default())
+        let inserted = self.put(known, place, Uses::default());
+        if inserted == Inserted::Added {
+            self.table.len().fetch_add(1, Relaxed);
+        }
+        inserted
     }
 
     /// Puts `new` in the place of `old`, with its uses; false if that isn't here.
@@ -129,7 +133,8 @@ impl Index {
         removed
     }
 
-    fn put(&self, known: Known, place: Place, uses: Uses) -> Inserted {
+    /// Puts a place in. What is added isn't counted yet.
+    pub(super) fn put(&self, known: Known, place: Place, uses: Uses) -> Inserted {
         let shape = self.table.shape();
         let spots = self.form.spots(known, shape);
         let free = self
@@ -137,7 +142,6 @@ impl Index {
             .or_else(|| self.make_room(spots, shape));
         if let Some((slot, tag)) = free {
             self.fill(slot, Word::new(tag, place), uses);
-            self.table.len().fetch_add(1, Relaxed);
             return Inserted::Added;
         }
         self.table.dropped().fetch_add(1, Relaxed);
@@ -219,7 +223,7 @@ impl Index {
     }
 
     /// Begins to grow if the load asks for it; goes on growing if it has begun.
-    fn grow(&self) {
+    pub(super) fn grow(&self) {
         let shape = self.table.shape();
         let buckets = self.form.buckets(shape.step);
         let begins = self.is_crowded() && self.table.has(shape.step + 1);
@@ -292,12 +296,12 @@ impl Index {
         free.is_some()
     }
 
-    fn word(&self, slot: Slot) -> Word {
+    pub(super) fn word(&self, slot: Slot) -> Word {
         let word = self.table.word(slot);
         word.map_or(Word::EMPTY, |word| Word::of_bits(word.load(Relaxed)))
     }
 
-    fn set_word(&self, slot: Slot, word: Word) {
+    pub(super) fn set_word(&self, slot: Slot, word: Word) {
         if let Some(old) = self.table.word(slot) {
             old.store(word.bits(), Release);
         }
@@ -308,7 +312,7 @@ impl Index {
         Uses::of_bits(uses.map_or(0, |uses| uses.load(Relaxed)))
     }
 
-    fn fill(&self, slot: Slot, word: Word, uses: Uses) {
+    pub(super) fn fill(&self, slot: Slot, word: Word, uses: Uses) {
         if let Some(old) = self.table.uses(slot) {
             old.store(uses.bits(), Relaxed);
         }

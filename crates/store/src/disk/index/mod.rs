@@ -10,7 +10,9 @@
 //! | `table` | the memory: lines of slots, and the words of the head |
 //! | `mod` | what reads: lock-free |
 //! | `change` | what writes: under one lock |
+//! | `recover` | what writes many places at a time, after a start |
 //! | `attach` | the index in shared memory, which outlives the process |
+//! | `stale` | whose index in shared memory is whose |
 //! | `image/` | the index on disk, which comes back after the machine was down |
 //!
 //! A key has two lines of eight slots, one of memory's cache lines each, and lies in either. Writers hold a lock, for
@@ -23,6 +25,8 @@ mod change;
 mod form;
 mod image;
 mod place;
+mod recover;
+mod stale;
 mod table;
 #[cfg(test)]
 #[expect(clippy::cast_possible_truncation, reason = "keys of tests are small")]
@@ -41,6 +45,8 @@ use image::Passage;
 pub use image::{ImageReader, ImageWriter, Title};
 use place::Word;
 pub use place::{Place, SizeCode, Uses};
+pub(crate) use recover::Finding;
+pub(crate) use stale::{Owner, owner_of};
 use table::{Slot, Table};
 
 /// Slots in a line.

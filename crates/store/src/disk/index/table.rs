@@ -38,6 +38,9 @@ pub(super) mod head {
     /// See [`super::Form::eighth`].
     pub(in super::super) const EIGHTH: usize = 19;
     pub(in super::super) const LAST_STEP: usize = 20;
+    /// Bytes of the path of the volume's log, and from where on they lie; 0 where it isn't known.
+    pub(in super::super) const PATH_BYTES: usize = 21;
+    pub(in super::super) const PATH: usize = 32;
 }
 
 #[derive(Debug)]

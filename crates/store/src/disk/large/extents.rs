@@ -1,11 +1,13 @@
 //! A large body on the disk, and those who read it.
 
+use std::future::poll_fn;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
+use crate::content::lock;
 use crate::disk::engine::Engine;
 use crate::disk::find::{Fetched, Patience};
 use crate::disk::format::{Extent, ExtentList, HEAD, Kind, Parsed, parse};
@@ -23,6 +25,8 @@ pub struct Extents {
     head: Place,
     list: ExtentList,
     pinned: Vec<u32>,
+    /// What was read for the next reader.
+    begun: Mutex<Option<(usize, Bytes)>>,
 }
 
 impl Extents {
@@ -40,6 +44,7 @@ impl Extents {
             head,
             list,
             pinned: Vec::new(),
+            begun: Mutex::new(None),
         };
         opened.pin().then(|| Arc::new(opened))
     }
@@ -47,7 +52,7 @@ impl Extents {
     /// Pins all segments it lies in. What it has pinned is released when it is dropped, also if one was gone.
     fn pin(&mut self) -> bool {
         let mut last = None;
-        for extent in self.list.extents() {
+        for extent in self.list.iter(&self.engine.geometry) {
             let Some((segment, within)) = self.engine.geometry.locate(extent.granule) else {
                 return false;
             };
@@ -81,12 +86,20 @@ impl Extents {
         Arc::ptr_eq(&self.engine, engine)
     }
 
+    /// Reads what lies at byte `at`, for the next reader. False if that can't be: then the body can't be found any more.
+    pub async fn begin_at(self: &Arc<Self>, at: u64) -> bool {
+        let mut reader = self.reader();
+        let read = poll_fn(|cx| reader.poll_read(at, at + 1, cx)).await;
+        *lock(&self.begun) = reader.current.take();
+        read.is_ok()
+    }
+
     /// A reader of its own for whoever wants to read.
     #[must_use]
     pub fn reader(self: &Arc<Self>) -> ExtentReader {
         ExtentReader {
             extents: Arc::clone(self),
-            current: None,
+            current: lock(&self.begun).take(),
             ahead: None,
         }
     }
@@ -97,18 +110,20 @@ impl Extents {
 
     fn fetch(&self, ordinal: usize, patience: Patience) -> Poll<io::Result<Bytes>> {
         let gone = || Poll::Ready(Err(io::ErrorKind::NotFound.into()));
-        let Some(extent) = self.list.extents().get(ordinal) else {
+        let Some(extent) = self.list.get(ordinal, &self.engine.geometry) else {
             return gone();
         };
         let Some((segment, within)) = self.engine.geometry.locate(extent.granule) else {
             return gone();
         };
         let asked = narrow(HEAD) + extent.bytes;
-        match self.engine.fetch(segment, within, asked, patience) {
+        let engine = &self.engine;
+        let lent = || engine.buffers.lend();
+        match engine.fetch_into(lent, (segment, within), asked, patience) {
             Fetched::Bytes(bytes) if patience == Patience::None && bytes.len() < asked as usize => {
                 Poll::Pending
             }
-            Fetched::Bytes(bytes) => Poll::Ready(self.check(ordinal, extent, &bytes)),
+            Fetched::Bytes(bytes) => Poll::Ready(self.check(ordinal, &extent, &bytes)),
             Fetched::Waits => Poll::Pending,
             Fetched::Gone => gone(),
             Fetched::Failed => {
@@ -173,11 +188,17 @@ impl ExtentReader {
         &self.extents
     }
 
-    /// Bytes of the body from `at` on, as many as lie together; none at its end.
+    /// Bytes of the body from `at` on, as many as lie together; none at its end. What lies before `end` will be asked for
+    /// too, and may be read ahead.
     ///
     /// # Errors
     /// If the disk fails, or what lies there isn't what was written.
-    pub fn poll_read(&mut self, at: u64, cx: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+    pub fn poll_read(
+        &mut self,
+        at: u64,
+        end: u64,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<Bytes>> {
         if at >= self.extents.len() {
             return Poll::Ready(Ok(Bytes::new()));
         }
@@ -190,7 +211,7 @@ impl ExtentReader {
             .as_ref()
             .is_none_or(|current| current.0 != ordinal)
         {
-            match self.poll_fragment(ordinal, cx) {
+            match self.poll_fragment(ordinal, end.div_ceil(full), cx) {
                 Poll::Ready(Ok(bytes)) => self.current = Some((ordinal, bytes)),
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                 Poll::Pending => return Poll::Pending,
@@ -203,7 +224,13 @@ impl ExtentReader {
         Poll::Ready(Ok(rest.unwrap_or_default()))
     }
 
-    fn poll_fragment(&mut self, ordinal: usize, cx: &Context<'_>) -> Poll<io::Result<Bytes>> {
+    /// `wanted`: the number of fragments up to the last that will be asked for.
+    fn poll_fragment(
+        &mut self,
+        ordinal: usize,
+        wanted: u64,
+        cx: &Context<'_>,
+    ) -> Poll<io::Result<Bytes>> {
         if self.ahead.as_ref().is_none_or(|ahead| ahead.0 != ordinal) {
             if let Poll::Ready(result) = self.extents.fetch(ordinal, Patience::None) {
                 return Poll::Ready(result);
@@ -218,7 +245,7 @@ impl ExtentReader {
         };
         self.ahead = None;
         // The next one lies on the disk too, most likely.
-        if ordinal + 1 < self.extents.list.extents().len() {
+        if ordinal + 1 < self.extents.list.len() && ((ordinal + 1) as u64) < wanted {
             self.begin(ordinal + 1);
         }
         Poll::Ready(kept.unwrap_or_else(|| Err(io::ErrorKind::Other.into())))

@@ -46,7 +46,7 @@ fn move_body(
     let old = extents.list();
     let mut list = ExtentList::new(old.id);
     let mut first = false;
-    for (ordinal, extent) in old.extents().iter().enumerate() {
+    for (ordinal, extent) in old.iter(&engine.geometry).enumerate() {
         let located = engine.geometry.locate(extent.granule);
         let extent = if located.is_some_and(|(lies, _)| lies == segment) {
             let Ok(body) = extents.read(ordinal) else {
@@ -55,7 +55,7 @@ fn move_body(
             first |= ordinal == 0;
             engine.store_fragment(Stream::Again, head.hash, (list.id, ordinal), &[&body])?
         } else {
-            *extent
+            extent
         };
         list.push(extent, &engine.geometry);
     }
@@ -63,7 +63,7 @@ fn move_body(
     if list.encoded_bytes() > engine.list_bytes_max() {
         return Ok(false);
     }
-    let body = list.encode(&engine.geometry);
+    let body = list.encode();
     let body = SmallVec::from_slice(&[body.as_slice()]);
     let draft = Draft::new(
         Kind::Extents,

@@ -131,7 +131,7 @@ impl Writing {
         if self.bytes() < self.engine.options.object_bytes_min {
             return Poll::Ready(Err(self.refuse(Refused::Size)));
         }
-        if !self.list.extents().is_empty() && self.pending_bytes > 0 {
+        if !self.list.is_empty() && self.pending_bytes > 0 {
             ready!(self.poll_fragment(cx))?;
         }
         match self.store_head(meta, stamps) {
@@ -147,8 +147,8 @@ impl Writing {
     /// Writes the record that is to be found: with the list of the fragments, or with the whole body, if that turned out to
     /// be small.
     fn store_head(&self, meta: &[u8], stamps: Stamps) -> Result<(), Refused> {
-        let list = self.list.encode(&self.engine.geometry);
-        let (kind, body) = if self.list.extents().is_empty() {
+        let list = self.list.encode();
+        let (kind, body) = if self.list.is_empty() {
             let parts = self.pending.iter().map(AsRef::as_ref);
             (Kind::Whole, parts.collect())
         } else {
@@ -169,7 +169,7 @@ impl Writing {
     /// Whether no fragment has made room for others, as it may when the body comes slowly.
     fn is_there(&self) -> bool {
         let engine = &self.engine;
-        self.list.extents().iter().all(|extent| {
+        self.list.iter(&engine.geometry).all(|extent| {
             let located = engine.geometry.locate(extent.granule);
             located.is_some_and(|(segment, _)| engine.segments.born(segment) == extent.born)
         })
@@ -189,7 +189,7 @@ impl Writing {
 
     fn store_fragment(&self) -> Result<Extent, Refused> {
         let parts: SmallVec<[&[u8]; 8]> = self.pending.iter().map(AsRef::as_ref).collect();
-        let which = (self.list.id, self.list.extents().len());
+        let which = (self.list.id, self.list.len());
         self.engine
             .store_fragment(Stream::Large, self.hash, which, &parts)
     }

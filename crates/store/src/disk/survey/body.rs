@@ -20,7 +20,7 @@ pub(super) enum State {
 
 impl Survey {
     pub(super) fn fragments(&self, hash: u64, list: &ExtentList, closeness: Closeness) -> State {
-        for (ordinal, extent) in list.extents().iter().enumerate() {
+        for (ordinal, extent) in list.iter(&self.ground.geometry).enumerate() {
             let Some((segment, _)) = self.ground.geometry.locate(extent.granule) else {
                 return State::Damaged;
             };
@@ -28,7 +28,7 @@ impl Survey {
                 return State::Outlived;
             }
             if closeness == Closeness::Bytes
-                && self.fragment(hash, list.id, ordinal, extent).is_none()
+                && self.fragment(hash, list.id, ordinal, &extent).is_none()
             {
                 return match self.stands(segment) {
                     true => State::Damaged,
@@ -93,8 +93,8 @@ impl Survey {
         }
         let list = ExtentList::decode(record.body, &self.ground.geometry);
         let list = list.ok_or_else(bad)?;
-        for (ordinal, extent) in list.extents().iter().enumerate() {
-            let fragment = self.fragment(record.hash, list.id, ordinal, extent);
+        for (ordinal, extent) in list.iter(&self.ground.geometry).enumerate() {
+            let fragment = self.fragment(record.hash, list.id, ordinal, &extent);
             take(&fragment.ok_or_else(bad)?)?;
         }
         Ok(())

@@ -3,7 +3,6 @@
 //! passed over.
 
 mod body;
-mod walk;
 
 use std::io;
 use std::ops::ControlFlow;
@@ -18,12 +17,15 @@ use super::device::Device;
 use super::format::{
     ChunkHead, Entry, ExtentList, Kind, Parsed, Record, Superblock, parse, parse_beginning,
 };
+use super::geometry::Geometry;
 use super::options::VolumeOptions;
+use super::walk::{Met, Walk};
 use super::{Listed, ListedContent};
-use walk::{Ground, Met};
 
 /// Bytes that a record's head, key and meta rarely exceed.
 const BEGINNING_BYTES: u32 = 4096;
+/// A table that doesn't check may be one that is just being written: it is read so often.
+const TRIES: usize = 3;
 
 /// How closely records are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +69,39 @@ pub struct Survey {
     damaged_chunks: Vec<u64>,
 }
 
+/// A volume's file, and how it is divided.
+#[derive(Debug)]
+struct Ground {
+    device: Device,
+    geometry: Geometry,
+    mark: u64,
+}
+
+impl Ground {
+    fn new(device: Device, superblock: &Superblock) -> Self {
+        Self {
+            device,
+            geometry: superblock.geometry,
+            mark: superblock.chunk_mark(),
+        }
+    }
+
+    fn walk(&self) -> Walk<'_, impl Fn(u64, usize) -> Vec<u8>> {
+        Walk {
+            geometry: &self.geometry,
+            mark: self.mark,
+            tries: TRIES,
+            read: |at, bytes| self.device.read(at, bytes).unwrap_or_default(),
+        }
+    }
+
+    /// Up to so many bytes of a segment; none where the disk fails.
+    fn read(&self, number: u32, within: u32, bytes: u32) -> Vec<u8> {
+        let at = self.geometry.offset(number, within);
+        self.device.read(at, bytes as usize).unwrap_or_default()
+    }
+}
+
 /// Where the newest record of a hash lies.
 #[derive(Clone, Copy, Debug)]
 struct Spot {
@@ -97,7 +132,7 @@ impl Survey {
             damaged_chunks: Vec::new(),
         };
         for number in 0..survey.ground.geometry.segments {
-            let born = survey.ground.born(number);
+            let born = survey.ground.walk().born(number);
             let born = born.filter(|born| *born >= superblock.watermark);
             survey.born.push(born.unwrap_or(0));
         }
@@ -117,10 +152,12 @@ impl Survey {
 
     fn read_segment(&mut self, number: u32, born: u64) {
         let (mut chunks, mut damaged) = (Vec::new(), Vec::new());
-        self.ground.each_chunk(number, born, |met| match met {
-            Met::Chunk(head, entries) => chunks.push((head, entries)),
-            Met::Damaged(at) => damaged.push(self.ground.geometry.offset(number, at)),
-        });
+        self.ground
+            .walk()
+            .each_chunk(number, born, |met| match met {
+                Met::Chunk(head, entries) => chunks.push((head, entries)),
+                Met::Damaged(at) => damaged.push(self.ground.geometry.offset(number, at)),
+            });
         if !damaged.is_empty() && self.stands(number) {
             self.damaged_chunks.append(&mut damaged);
         }

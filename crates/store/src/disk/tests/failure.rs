@@ -49,7 +49,9 @@ fn content(stored: &Stored) -> std::io::Result<Vec<u8>> {
     let mut reader = extents.reader();
     let mut bytes = Vec::new();
     while (bytes.len() as u64) < extents.len() {
-        bytes.extend_from_slice(&wait(|cx| reader.poll_read(bytes.len() as u64, cx))?);
+        bytes.extend_from_slice(&wait(|cx| {
+            reader.poll_read(bytes.len() as u64, u64::MAX, cx)
+        })?);
     }
     Ok(bytes)
 }

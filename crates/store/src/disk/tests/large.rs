@@ -39,7 +39,7 @@ fn extents(volume: &Volume, key: &[u8]) -> Option<Arc<Extents>> {
 fn read(reader: &mut ExtentReader, mut at: u64) -> std::io::Result<Vec<u8>> {
     let mut all = Vec::new();
     loop {
-        let bytes = wait(|cx| reader.poll_read(at, cx))?;
+        let bytes = wait(|cx| reader.poll_read(at, u64::MAX, cx))?;
         if bytes.is_empty() {
             return Ok(all);
         }

@@ -74,7 +74,7 @@ fn a_large_body_that_is_used_stays() {
         let mut all = Vec::new();
         while all.len() < 40_000 {
             all.extend_from_slice(
-                &super::wait(|cx| reader.poll_read(all.len() as u64, cx)).unwrap(),
+                &super::wait(|cx| reader.poll_read(all.len() as u64, u64::MAX, cx)).unwrap(),
             );
         }
         assert!(all == noise(1, 40_000));
