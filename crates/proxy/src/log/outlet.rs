@@ -244,7 +244,7 @@ impl Outlet {
 
     /// Swaps out each buffer and writes it.
     fn sweep(&self, output: &mut Output, tally: &mut Tally, spare: &mut Vec<u8>) {
-        let mut well = true;
+        let (mut well, mut any) = (true, false);
         for buffer in &self.buffers {
             let mut lines = locked(&buffer.0);
             std::mem::swap(&mut lines.bytes, spare);
@@ -252,6 +252,7 @@ impl Outlet {
             lines.count_in(tally);
             drop(lines);
             if !spare.is_empty() {
+                any = true;
                 let outcome = output.write(spare, &mut || self.may_wait(tally));
                 well &= outcome.lost == 0;
                 if let (1.., Some(error)) = (outcome.lost, &outcome.error) {
@@ -263,10 +264,10 @@ impl Outlet {
                 *spare = Vec::new();
             }
         }
-        if well {
-            tally.well();
-        } else {
-            self.die(tally);
+        match (well, any) {
+            (true, true) => tally.well(),
+            (true, false) => {} // nothing was tried
+            (false, _) => self.die(tally),
         }
     }
 

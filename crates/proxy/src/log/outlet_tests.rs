@@ -164,6 +164,10 @@ fn a_full_buffer_drops_lines_and_counts_them() {
     assert_eq!(cells.get(Counter::LogLines), 10);
     assert!(tally.is_losing() && outlet.fatal().is_some());
     outlet.sweep(&mut output, &mut tally, &mut Vec::new());
+    assert!(tally.is_losing(), "nothing was written that could tell");
+    let facts = LogFacts::unreadable(&record, b"http://a/");
+    outlet.append(0, &Format::Native, &facts);
+    outlet.sweep(&mut output, &mut tally, &mut Vec::new());
     assert!(!tally.is_losing());
 }
 

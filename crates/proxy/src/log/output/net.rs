@@ -88,6 +88,8 @@ pub(crate) struct TcpLog {
     addr: LogAddr,
     stream: Option<TcpStream>,
     backoff: Backoff,
+    /// The log ends, and the collector took nothing to the last: it isn't tried again.
+    given_up: bool,
 }
 
 impl TcpLog {
@@ -96,11 +98,15 @@ impl TcpLog {
             addr,
             stream: None,
             backoff: Backoff::new(),
+            given_up: false,
         }
     }
 
     pub(super) fn write(&mut self, lines: &[u8], may_wait: MayWait<'_>) -> Outcome {
         let mut rest = lines;
+        if self.given_up {
+            return Outcome::lost(rest, io::ErrorKind::TimedOut.into());
+        }
         loop {
             let failed = match self.connected() {
                 Ok(stream) => {
@@ -118,6 +124,7 @@ impl TcpLog {
             };
             self.stream = None;
             if !pause(self.backoff.step(), may_wait) {
+                self.given_up = true;
                 return Outcome::lost(rest, failed);
             }
         }
