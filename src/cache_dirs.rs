@@ -22,6 +22,8 @@ use tokio::time::Instant;
 const RETRY: Duration = Duration::from_secs(10);
 /// Where indexes outlive the process.
 const SHARED_MEMORY: &str = "/dev/shm";
+/// Bytes of zeros at its beginning by which a file or device counts as blank: file systems and partition tables begin there.
+const BLANK_BYTES: u64 = 1 << 20;
 /// Threads of each that wait for its disk.
 const READERS: usize = 8;
 
@@ -269,6 +271,15 @@ pub(crate) const fn policy(replacement: Option<Replacement>) -> Policy {
     }
 }
 
+/// Whether a file or device holds nothing: nobody has begun to use it. What has anything where a volume begins may be
+/// somebody else's.
+fn is_blank(path: &Path) -> io::Result<bool> {
+    let mut beginning = Vec::new();
+    let file = fs::File::open(path)?;
+    io::Read::read_to_end(&mut io::Read::take(file, BLANK_BYTES), &mut beginning)?;
+    Ok(beginning.iter().all(|byte| *byte == 0))
+}
+
 /// Makes what is missing, as `-z` does, and gives it to the user that we become.
 pub(crate) fn make(config: &Config, mut say: impl FnMut(&str)) -> anyhow::Result<()> {
     for dir in lines(config) {
@@ -284,7 +295,9 @@ pub(crate) fn make(config: &Config, mut say: impl FnMut(&str)) -> anyhow::Result
         }
         match Volume::open(options.clone()) {
             Ok(volume) => volume.close()?,
-            Err(error) if !is_file && is_without(&error) => Volume::create(&options)?,
+            Err(error) if is_without(&error) && (!is_file || is_blank(&dir.path)?) => {
+                Volume::create(&options)?;
+            }
             Err(error) => return Err(error).with_context(|| format!("cache_dir {path}")),
         }
         if !is_file && matches!(dir.kind, DirKind::Ufs | DirKind::Aufs | DirKind::Diskd) {

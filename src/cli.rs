@@ -26,7 +26,8 @@ pub(crate) use service::ServiceName;
     disable_version_flag = true,
     args_override_self = true,
     after_help = "What a configuration means here: config check, config dump, config explain.
-What is stored on disk: store ls, store grep, store dump, store verify, store stats, store purge."
+What is stored on disk: store ls, store grep, store dump, store verify, store stats, store purge.
+How a running proxy goes: top; its manager's pages: client mgr:info."
 )]
 #[expect(clippy::struct_excessive_bools, reason = "a field per flag")]
 pub(crate) struct Args {
@@ -175,6 +176,11 @@ impl Args {
 pub(crate) fn called(words: &[OsString]) -> String {
     let name = words.first().map(Path::new).and_then(Path::file_name);
     name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// Do the arguments ask for one of our own commands? Under Squid's name a stray word stays one.
+pub(crate) fn asks_for(called: &str, words: &[OsString], command: &str) -> bool {
+    called != "squid" && words.get(1).is_some_and(|word| word == command)
 }
 
 /// Reads the arguments; the first is the program's name.

@@ -4,6 +4,7 @@ mod access_log;
 mod cache_dirs;
 mod cache_log;
 mod cli;
+mod client_command;
 mod config_command;
 mod configuration;
 mod console;
@@ -18,9 +19,12 @@ mod privileges;
 mod reload;
 mod serve;
 mod signals;
+mod snmp;
 mod store_command;
 mod store_log;
 mod supports;
+#[cfg(feature = "tui")]
+mod top;
 mod version;
 mod workers;
 
@@ -40,6 +44,12 @@ fn main() -> ExitCode {
     if store_command::is_asked(&name, &words) {
         return store_command::run(&words);
     }
+    if client_command::is_asked(&name, &words) {
+        return client_command::run(&name, &words);
+    }
+    if cli::asks_for(&name, &words, "top") {
+        return top(&words);
+    }
     let args = match cli::read(&words) {
         Ok(args) => args,
         Err(misuse) => return misuse.tell(&name),
@@ -55,4 +65,15 @@ fn main() -> ExitCode {
         console::fatal(&error);
         ExitCode::FAILURE
     })
+}
+
+#[cfg(feature = "tui")]
+fn top(words: &[OsString]) -> ExitCode {
+    top::run(words)
+}
+
+#[cfg(not(feature = "tui"))]
+fn top(_words: &[OsString]) -> ExitCode {
+    console::plain("squall top: this program was built without the feature `tui`");
+    ExitCode::FAILURE
 }

@@ -27,6 +27,7 @@ use crate::configuration::{self, Source};
 use crate::pid_file::{self, PidFile, Refused};
 use crate::ports::Ports;
 use crate::signals::{Asked, Signals};
+use crate::snmp::{self, Agent};
 use crate::version::OURS;
 use crate::workers::{self, Crew, Setting};
 use crate::{
@@ -86,6 +87,7 @@ async fn live(
             "No configuration file: Squid's stock rules hold, listening on {addr}"
         ));
     }
+    let snmp = snmp::bind(&config, &mut complaints);
     for path in log_files(&config) {
         privileges::prepare(&config, path);
     }
@@ -122,8 +124,11 @@ async fn live(
         plan,
         log,
     };
+    let crew = Crew::start(setting, shared)?;
+    crew.shared().admin.follow(crew.subscribe());
     let mut running = Running {
-        crew: Crew::start(setting, shared)?,
+        snmp: Agent::start(snmp, &crew),
+        crew,
         ports: opened.ports,
         retired_logs: Vec::new(),
         store_log,
@@ -163,6 +168,8 @@ pub(crate) struct Running {
     pub(crate) cache_dirs: CacheDirs,
     pub(crate) source: Source,
     pub(crate) args: Args,
+    /// The SNMP agent, if there is one.
+    pub(crate) snmp: Agent,
     /// What the cache manager asks for.
     asked: mpsc::Receiver<Order>,
 }
@@ -180,14 +187,14 @@ impl Running {
                 Some(order) = self.asked.recv() => match order {
                     Order::Rotate => self.rotate(),
                     Order::Reconfigure | Order::Shutdown if ending.is_some() => {}
-                    Order::Reconfigure => self.reload(),
+                    Order::Reconfigure => self.reload().await,
                     Order::Shutdown => ending = Some(self.drain()),
                 },
                 asked = signals.next() => match asked {
                     Asked::Rotate => self.rotate(),
                     Asked::Debug => self.cache_log.toggle_debugging(),
                     Asked::Reload | Asked::Restart if ending.is_some() => {}
-                    Asked::Reload => self.reload(),
+                    Asked::Reload => self.reload().await,
                     Asked::Restart => self.restart(),
                     Asked::Drain if ending.is_none() => ending = Some(self.drain()),
                     Asked::Drain | Asked::Stop => ending = Some(self.stop()),
@@ -221,10 +228,13 @@ impl Running {
         failure.map_or(Ok(()), Err)
     }
 
-    fn reload(&mut self) {
+    async fn reload(&mut self) {
         notify::reloading();
+        let before = self.crew.orders();
         reload::run(self);
         let now = self.crew.orders();
+        let (old, new) = (&before.plan.config, &now.plan.config);
+        self.snmp.reload(old, new, &self.crew).await;
         self.cache_log.reconfigure(&now.plan.config, &self.args);
         notify::ready();
     }

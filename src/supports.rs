@@ -14,6 +14,7 @@ use proxy::flow::Store;
 use proxy::helpers::Helpers;
 use proxy::internal::Roll;
 use proxy::plan::Plan;
+use proxy::watch::Watch;
 use stats::Registry;
 use tokio::sync::mpsc;
 
@@ -36,6 +37,7 @@ pub(crate) fn open(
         }),
         clock: Clock::new(),
         registry,
+        watch: Watch::default(),
         names,
         orders,
     };
@@ -44,6 +46,7 @@ pub(crate) fn open(
         store: Arc::clone(&parts.store),
         clock: parts.clock,
         registry: Arc::clone(&parts.registry),
+        watch: parts.watch.clone(),
         admin: Admin::new(parts),
         roll: Roll::default(),
     }

@@ -16,6 +16,7 @@ use proxy::helpers::Helpers;
 use proxy::internal::Roll;
 use proxy::log::AccessLog;
 use proxy::plan::Plan;
+use proxy::watch::Watch;
 use proxy::worker::{Member, Orders, Phase, Setup, Sockets};
 use stats::Registry;
 use tokio::sync::{mpsc, watch};
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     pub(crate) helpers: Helpers,
     /// Everybody's counters.
     pub(crate) registry: Arc<Registry>,
+    /// Who looks at transactions.
+    pub(crate) watch: Watch,
     /// Who tells of all this.
     pub(crate) admin: Arc<Admin>,
     /// The workers, as pages ask them.
@@ -90,6 +93,11 @@ impl Crew {
     /// What all workers share.
     pub(crate) const fn shared(&self) -> &Shared {
         &self.shared
+    }
+
+    /// Tells of the orders that hold, now and later.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Orders> {
+        self.orders.subscribe()
     }
 
     /// The orders that hold.
@@ -172,7 +180,11 @@ impl Crew {
             orders: self.orders.subscribe(),
             store: Arc::clone(&self.shared.store),
             clock: self.shared.clock,
-            cells: self.shared.registry.cells(),
+            cells: self
+                .shared
+                .registry
+                .cells_named(format!("worker-{}", place + 1)),
+            watch: self.shared.watch.clone(),
             pages: Arc::<Admin>::clone(&self.shared.admin),
             roll: self.shared.roll.clone(),
         };

@@ -207,7 +207,7 @@ fn orders_to_nobody() {
 #[test]
 fn logrotate() {
     let program =
-        forward("pid_filename {dir}/pid\nlogfile_rotate 1\nsnmp_port 3401\nno_cache deny all");
+        forward("pid_filename {dir}/pid\nlogfile_rotate 1\nicp_port 3130\nno_cache deny all");
     let path = program.dir().join("squid.conf").display().to_string();
     let rotate = run(&["-k", "rotate", "-f", &path]);
     assert!(rotate.status.success());

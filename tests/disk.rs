@@ -7,12 +7,19 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tempfile::TempDir;
-use testkit::{Client, Origin, Pattern, Program, Reply, Request, until};
+use testkit::{Client, Origin, Pattern, Program, Reply, Request, until, until_within};
 
 use crate::support::{client, forward, results};
+use crate::versions::Versions;
 
 /// What is stored is on its way to the disk within a second.
 const COMMITTED: Duration = Duration::from_millis(1500);
+
+/// Responses that are more than eight small directories have room for, and those that came last of them.
+const OVERFLOWING: usize = 1000;
+const LAST: usize = 40;
+/// By then each of those is taken, on however busy a disk.
+const TAKEN: Duration = Duration::from_secs(60);
 
 /// The line that says that a directory is as it was.
 pub(crate) const FOUND: &str = "all is found that it holds";
@@ -196,6 +203,45 @@ fn large_responses_stay_on_disk() {
     );
 }
 
+/// Where the beginning of a large body is damaged it is a miss, as nothing of it was sent yet; farther on the response is
+/// cut, and is a miss from then on.
+#[test]
+fn large_responses_that_are_damaged() {
+    let (dir, pattern) = (cache(), Pattern::new("large", 3_500_000));
+    let reply = Reply::pattern(&pattern).field("Cache-Control", "max-age=600");
+    let origin = Origin::start(move |_: &Request| reply.clone());
+    let (url, body) = (origin.url("/"), Pattern::new("large", 3_500_000).to_vec());
+    let log = dir.path().join("squall.log");
+    let damage = |at: usize| {
+        let mut bytes = fs::read(&log).unwrap();
+        let sought = &body[at..at + 64];
+        // All copies of it: the reload has left one behind.
+        let places: Vec<usize> = (0..bytes.len() - 64)
+            .filter(|place| &bytes[*place..place + 64] == sought)
+            .collect();
+        assert!(!places.is_empty());
+        places.iter().for_each(|place| bytes[*place] ^= 1);
+        fs::write(&log, bytes).unwrap();
+    };
+    let mut program = with_disk(&dir, "");
+    assert!(client(&program).get(&url).body() == body);
+    program.stop();
+    damage(100);
+    let mut program = again(&dir, "");
+    assert!(client(&program).get(&url).body() == body);
+    assert_eq!(origin.total(), 2);
+    program.stop();
+    damage(2_000_000);
+    let program = again(&dir, "");
+    let part = client(&program).request("GET", &url, &[("Range", "bytes=2000000-2000009")]);
+    assert_eq!(
+        (part.status, part.body()),
+        (206, &body[2_000_000..2_000_010])
+    );
+    assert_eq!(origin.total(), 3, "a range that begins there is a miss");
+    assert!(client(&program).get(&url).body() == body);
+}
+
 /// What a 304 says is kept on disk too.
 #[test]
 fn validation_lasts() {
@@ -287,6 +333,31 @@ fn a_directory_that_is_missing() {
     assert_eq!(origin.count("/b"), 1);
 }
 
+/// In the place of a directory `coss` may have a file: `-z` begins with one that is blank, and leaves one that isn't.
+#[test]
+fn a_file_for_coss() {
+    let (parent, origin) = (cache(), origin());
+    let [blank, taken] = ["blank", "taken"].map(|name| parent.path().join(name));
+    for (path, content) in [(&blank, &[0; 5000][..]), (&taken, b"somebody's own")] {
+        fs::write(path, content).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o666)).unwrap();
+    }
+    let conf = |path: &Path| format!("cache_dir coss {} 16 max-size=99999", path.display());
+    let refused = Program::builder(&conf(&taken)).arg("-z").run();
+    assert!(!refused.status.success());
+    assert_eq!(fs::read_to_string(&taken).unwrap(), "somebody's own");
+    let made = Program::builder(&conf(&blank)).arg("-z").run();
+    assert!(made.status.success(), "{}", made.stderr);
+    let conf = format!("workers 1\n{}", conf(&blank));
+    let mut program = forward(&conf);
+    client(&program).get(&origin.url("/a"));
+    program.stop();
+    let program = forward(&conf);
+    logged(&program, FOUND, 1);
+    assert_eq!(client(&program).get(&origin.url("/a")).text(), "/a");
+    assert_eq!(origin.total(), 1);
+}
+
 /// An accelerator's eight directories, four for small responses and four for large ones: each goes where it fits.
 #[test]
 fn many_directories_by_size() {
@@ -323,6 +394,88 @@ fn many_directories_by_size() {
         assert_eq!(client(&program).get(url).body().len(), size);
     }
     assert_eq!(origin.total(), sizes.len());
+}
+
+/// The same eight, filled far beyond their size, while a reload takes one away and brings another: whatever is served is
+/// right, no file outgrows its line, and most of what came last is there, also after a restart.
+#[test]
+fn many_directories_that_overflow() {
+    let (parent, origin) = (cache(), Versions::start());
+    let path = |kind: &str, number: usize| parent.path().join(format!("{kind}{number}"));
+    let conf = |numbers: [usize; 4]| {
+        let lines = numbers.map(|number| {
+            let [coss, aufs] = ["coss", "aufs"].map(|kind| path(kind, number));
+            format!(
+                "cache_dir coss {} 2 max-size=24576 block-size=1024\n\
+                 cache_dir aufs {} 8 290 256 min-size=24576\n",
+                coss.display(),
+                aufs.display()
+            )
+        });
+        let policy = "cache_replacement_policy heap LFUDA";
+        let memory = "memory_cache_mode never\nmaximum_object_size 8 MB\nworkers 1";
+        format!("{policy}\n{memory}\n{}", lines.concat())
+    };
+    let (before, after) = (conf([1, 2, 3, 4]), conf([1, 2, 3, 5]));
+    for conf in [&before, &after] {
+        assert!(Program::builder(conf).arg("-z").run().status.success());
+    }
+    // Three times what there is room for, some of it asked for again and again.
+    let name = |round: usize, number: usize| match number % 20 {
+        0 => format!("/{}/large-{round}-{number}", 30_000 + number * 1500),
+        _ => format!("/{}/{round}-{number}", 100 + number * 37),
+    };
+    let fill = |program: &Program, round: usize| {
+        let mut client = client(program).keep_no_bodies();
+        for number in 0..OVERFLOWING {
+            origin.fetch(&mut client, &name(round, number));
+            if number % 5 == 0 {
+                origin.fetch(&mut client, &name(round, number / 2));
+            }
+        }
+        // So small directories are often too full to take anything: what is asked for again is taken in the end.
+        for number in OVERFLOWING - LAST..OVERFLOWING {
+            let path = name(round, number);
+            let hit = || origin.is_hit(&mut client, &path).then_some(());
+            assert!(until_within(TAKEN, hit).is_some(), "{path}");
+        }
+    };
+    let hits = |program: &Program, round: usize| {
+        let mut client = client(program).keep_no_bodies();
+        let last = (OVERFLOWING - LAST..OVERFLOWING).rev();
+        last.filter(|number| origin.is_hit(&mut client, &name(round, *number)))
+            .count()
+    };
+    let sizes = || {
+        for (kind, mib) in [("coss", 2), ("aufs", 8)] {
+            for number in 1..=5 {
+                let log = path(kind, number).join("squall.log");
+                let bytes = fs::metadata(&log).unwrap().len();
+                assert!(bytes <= mib << 20, "{}: {bytes}", log.display());
+            }
+        }
+    };
+    let mut program = forward(&before);
+    logged(&program, FOUND, 8);
+    fill(&program, 1);
+    let found = hits(&program, 1);
+    assert!(found > LAST / 2, "{found} of the last {LAST}");
+    sizes();
+    let text = program.read("squid.conf").replace(&before, &after);
+    program.write("squid.conf", &text);
+    program.signal(Signal::HUP);
+    logged(&program, "Reconfigured.", 1);
+    logged(&program, FOUND, 10);
+    let kept = hits(&program, 1);
+    assert!(kept > LAST / 4 && kept <= found, "{kept} of {found}");
+    fill(&program, 2);
+    sizes();
+    assert!(program.stop().success());
+    let program = forward(&after);
+    logged(&program, FOUND, 8);
+    let found = hits(&program, 2);
+    assert!(found > LAST / 2, "{found} of the last {LAST}");
+    sizes();
 }
 
 /// `memory_cache_mode`: what is kept in memory of what comes from the network and from disk.

@@ -15,6 +15,8 @@ use config::Config;
 use config::directives::{Status, rows};
 use jiff::tz::TimeZone;
 
+#[path = "../xtask/src/docs/metrics.rs"]
+mod metrics;
 #[path = "../xtask/src/docs/page.rs"]
 mod page;
 
@@ -179,6 +181,7 @@ fn program() -> String {
     let mut program = String::new();
     let mut folders = vec![
         root().join("crates/admin/src"),
+        root().join("crates/admin/src"),
         root().join("crates/proxy/src"),
         root().join("crates/rules/src"),
         root().join("src"),
@@ -239,4 +242,10 @@ fn the_page_of_directives_is_what_the_table_gives() {
     let written = read("docs/directives.md");
     let fresh = written == page::directives();
     assert!(fresh, "docs/directives.md is old; run `cargo xtask docs`");
+}
+
+#[test]
+fn the_page_of_metrics_is_what_the_tables_give() {
+    let fresh = read("docs/metrics.md") == metrics::page();
+    assert!(fresh, "docs/metrics.md is old; run `cargo xtask docs`");
 }

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use testkit::{Client, Origin, Program, Reply, Request, Response, until};
 
-use crate::support::{Entry, client};
+use crate::support::{Entry, accelerator, client};
 
 const FOREIGN: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 
@@ -112,6 +112,18 @@ fn other_hosts_keep_their_pages() {
     );
     let refused = client(&program).get("/other");
     assert_eq!(refused.status, 400, "a proxy port has no other paths");
+    let peer = format!(
+        "cache_peer 127.0.0.1 parent {} 0 no-query originserver",
+        origin.port()
+    );
+    let program = accelerator("defaultsite=site.test", &peer);
+    let ours = client(&program).get("/squid-internal-mgr/menu");
+    assert!(ours.text().contains("Cache Manager Menu"), "by our address");
+    for path in ["/squid-internal-mgr/menu", "/metrics"] {
+        let fields = [("Host", "site.test")];
+        let theirs = client(&program).request("GET", path, &fields);
+        assert_eq!(theirs.text(), path, "by the site's name");
+    }
 }
 
 /// A `manager_port` has pages under their short names, and nothing else; `/` leads to the dashboard.
@@ -149,6 +161,7 @@ fn a_page_is_a_plain_reply() {
     let answer = old.response();
     assert_eq!(answer.status, 200);
     assert_eq!(answer.field("Transfer-Encoding"), None);
+    assert_eq!(answer.field("Content-Length"), None);
     assert_eq!(
         answer.field("Content-Type"),
         Some("text/plain;charset=utf-8")
@@ -359,7 +372,9 @@ fn every_page_has_two_forms() {
     for name in names {
         let path = format!("/squid-internal-mgr/{name}");
         let plain = client(&program).get(&path);
-        assert_eq!(plain.status, 200, "{name}");
+        // The dashboard is a folder, and leads there.
+        let expected = if name == "squall" { 302 } else { 200 };
+        assert_eq!(plain.status, expected, "{name}");
         let fields = [("Accept", "application/json")];
         let other = client(&program).request("GET", &path, &fields);
         if other.field("Content-Type") == Some("application/json") {
@@ -403,4 +418,42 @@ fn squidclient_reads_the_pages() {
     assert!(ask(&["mgr:config"]).starts_with("HTTP/1.1 401"));
     assert!(ask(&["mgr:config@hunter2"]).contains("http_access allow all"));
     assert!(ask(&["-U", "me", "-W", "hunter2", "mgr:config"]).starts_with("HTTP/1.1 200"));
+}
+
+/// Debian's cachemgr.cgi shows the menu with what protects each page, a page as a table, and asks for a password.
+#[test]
+fn cachemgr_cgi_shows_the_pages() {
+    let program = Program::builder("cachemgr_passwd hunter2 config\nhttp_access allow all")
+        .file("cachemgr.conf", "127.0.0.1:*\n")
+        .start();
+    let ask = |operation: &str| {
+        let port = program.port();
+        let query = format!("host=127.0.0.1&port={port}&user_name=me&operation={operation}&auth=");
+        let mut command = Command::new("/usr/lib/cgi-bin/cachemgr.cgi");
+        command.env_clear().current_dir(program.dir());
+        command
+            .env("REQUEST_METHOD", "GET")
+            .env("QUERY_STRING", query);
+        let output = command.output().expect("cachemgr.cgi is installed");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let menu = ask("menu");
+    let (head, page) = menu.split_once("\r\n\r\n").expect(&menu);
+    assert!(
+        head.contains("Status: 200") && !head.contains("Content-Length"),
+        "{head}"
+    );
+    assert!(page.contains("General Runtime Information</A>"), "{page}");
+    assert!(
+        page.contains("Shut Down the Squid Process (hidden)"),
+        "{page}"
+    );
+    assert!(
+        page.contains("Current Squid Configuration (requires <a"),
+        "{page}"
+    );
+    let info = ask("info");
+    assert!(info.contains("Start Time:</td>"), "{info}");
+    assert!(ask("counters").contains("client_http.requests = "));
+    assert!(!ask("config").contains("http_access allow all"));
 }

@@ -290,7 +290,7 @@ fn delay_pools_are_listed_with_their_buckets() {
     client(&program).get(&origin.url("/x"));
     let text = page(&program, "delay");
     let head = "Delay pools configured: 2\n\nPool: 1\n\tClass: 2\n\n\tAggregate:\n\t\tDisabled.\n\n\t\
-                Individual:\n\t\tMax: 1000000\n\t\tRestore: 1\n\t\tCurrent: 1:9999";
+                Individual:\n\t\tMax: 1000000\n\t\tRestore: 1\n\t\tCurrent: 1:999";
     assert!(text.starts_with(head), "{text}");
     let tail = "\n\nPool: 2\n\tClass: 1\n\n\tAggregate:\n\t\tMax: 16000\n\t\tRestore: 8000\n\t\tCurrent: 16000\n\n";
     assert!(text.ends_with(tail), "{text}");

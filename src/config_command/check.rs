@@ -278,9 +278,9 @@ http_port 3128
 endif
 http_access allow all
 buffered_logs on
-snmp_port 3401
-snmp_port 3402
-snmp_port 0
+icp_port 3130
+icp_port 3131
+icp_port 0
 cachemgr_passwd hunter2 all
 wais_relay_port 1
 cache_peer p.example parent 3128 0 login=a:hunter2
@@ -293,14 +293,14 @@ cache_peer p.example parent 3128 0 login=a:hunter2
         assert_eq!(score.lines.len(), 9);
         let counts = score.counts;
         assert_eq!((counts.no_effect, counts.obsolete), (1, 1), "{counts:?}");
-        let snmp: Vec<Verdict> = score
+        let icp: Vec<Verdict> = score
             .lines
             .iter()
             .skip(3)
             .take(3)
             .map(|line| line.verdict)
             .collect();
-        assert_eq!(snmp, [Verdict::NotYet, Verdict::NotYet, Verdict::Done]);
+        assert_eq!(icp, [Verdict::NotYet, Verdict::NotYet, Verdict::Done]);
         assert!(score_of("http_access allow all").counts.done == 1);
     }
 
@@ -308,11 +308,11 @@ cache_peer p.example parent 3128 0 login=a:hunter2
     fn what_is_missed_is_said_by_area_and_no_password_is() {
         let score = score_of(MIXED);
         let report = report(&score);
-        assert!(report.contains("SNMP: No SNMP agent answers."), "{report}");
-        assert!(report.contains("squid.conf:6: snmp_port 3401"), "{report}");
+        assert!(report.contains("peers: Nobody is asked by ICP"), "{report}");
+        assert!(report.contains("squid.conf:6: icp_port 3130"), "{report}");
         let json = serde_json::to_string(&score).unwrap();
         assert!(
-            json.contains("\"verdict\":\"not_yet\",\"area\":\"SNMP\""),
+            json.contains("\"verdict\":\"not_yet\",\"area\":\"peers\""),
             "{json}"
         );
         assert!(!json.contains("hunter2") && !report.contains("hunter2"));

@@ -3,24 +3,34 @@
 //!
 //! | folder | holds |
 //! | --- | --- |
+//! | `dashboard/` | `/squall/` |
 //! | `manager/` | one table of pages; one file for each |
+//! | `metrics/` | `/metrics` |
+//! | `snmp/` | the SNMP agent |
+//! | `health` | `/healthz`, `/readyz` |
 //! | `process` | what the system says of the process |
 
+pub mod dashboard;
+mod health;
 pub mod manager;
+pub mod metrics;
 mod process;
 mod scene;
+pub mod snmp;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use net::clock::{Clock, Now};
 use proxy::flow::Store;
 use proxy::helpers::Helpers;
 use proxy::internal::{Answering, Ask, Pages};
+use proxy::worker::Orders;
 use stats::{History, Registry};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
+use dashboard::Recorder;
 use process::Watch;
 pub use process::{Descriptors, Process};
 pub use scene::Scene;
@@ -36,6 +46,8 @@ pub struct Parts {
     pub clock: Clock,
     /// Helper programs.
     pub helpers: Helpers,
+    /// Who looks at transactions.
+    pub watch: proxy::watch::Watch,
     /// Who we are.
     pub names: Names,
     /// Where actions go.
@@ -88,6 +100,9 @@ pub struct Admin {
     started: Now,
     history: Mutex<History>,
     watch: Mutex<Watch>,
+    /// What the workers are told; nothing before they are.
+    in_force: OnceLock<watch::Receiver<Orders>>,
+    recorder: Mutex<Recorder>,
     config: Mutex<ConfigText>,
 }
 
@@ -100,16 +115,35 @@ impl Admin {
             // The clock began with the program, and so do all counters.
             history: Mutex::new(History::new(Duration::ZERO)),
             watch: Mutex::new(Watch::new(parts.registry.cells())),
+            in_force: OnceLock::new(),
+            recorder: Mutex::default(),
             config: Mutex::new(ConfigText::new(String::new)),
             parts,
         })
     }
 
+    /// Sees from now on what the workers are told.
+    pub fn follow(&self, orders: watch::Receiver<Orders>) {
+        self.in_force.get_or_init(|| orders);
+    }
+
+    /// What the workers were told last.
+    pub(crate) fn orders_in_force(&self) -> Option<Orders> {
+        self.in_force.get().map(|orders| orders.borrow().clone())
+    }
+
+    /// The time.
+    pub(crate) fn now(&self) -> Now {
+        self.parts.clock.now()
+    }
+
     /// Takes a reading. To be called once a second.
     pub fn tick(&self) {
         self.look();
-        let now = self.parts.clock.now().mono();
-        lock(&self.history).tick(&self.parts.registry, now);
+        let now = self.parts.clock.now();
+        lock(&self.history).tick(&self.parts.registry, now.mono());
+        lock(&self.recorder).tick(&self.parts.registry, now);
+        self.parts.watch.tick(now);
     }
 
     /// Shows this configuration from now on.

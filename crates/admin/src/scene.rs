@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use config::Config;
+use net::clock::Now;
 use proxy::flow::Store;
 use proxy::helpers::Helpers;
 use proxy::internal::Ask;
 use proxy::plan::Plan;
+use proxy::worker::Orders;
 use stats::{History, Registry, Snapshot, Window};
 use store::{Usage, VolumesUsage};
 use tokio::sync::mpsc;
@@ -99,6 +101,16 @@ impl<'a> Scene<'a> {
         &self.admin.parts.helpers
     }
 
+    /// Who looks at transactions.
+    pub(crate) fn watch(&self) -> &'a proxy::watch::Watch {
+        &self.admin.parts.watch
+    }
+
+    /// The time by the program's clock.
+    pub(crate) fn now(&self) -> Now {
+        self.admin.parts.clock.now()
+    }
+
     /// Time since the start of the program.
     #[must_use]
     pub fn uptime(&self) -> Duration {
@@ -124,6 +136,11 @@ impl<'a> Scene<'a> {
     pub fn config_text(&self) -> String {
         let text = lock(&self.admin.config).clone();
         (text.0)()
+    }
+
+    /// What the workers were told last; `None` before they were.
+    pub(crate) fn orders_in_force(&self) -> Option<Orders> {
+        self.admin.orders_in_force()
     }
 
     /// Where actions go.

@@ -31,6 +31,7 @@ use crate::plan::Plan;
 use crate::record::{Hierarchy, Marks, Record, ResultTag};
 use crate::recycle::Recycle;
 use crate::tally::Tally;
+use crate::watch::Lookout;
 
 /// See the module.
 #[derive(Debug)]
@@ -52,6 +53,8 @@ pub struct Context {
     /// The second that a date was last made for, and the date.
     pub(crate) date: Cell<(i64, HttpDate)>,
     pub(crate) refusals: RefCell<Refusals>,
+    /// Where transactions are told of while somebody looks.
+    pub(crate) lookout: Arc<Lookout>,
     /// Who makes pages of our own.
     pub(crate) pages: Arc<dyn Pages>,
     /// All workers, for those pages.
@@ -248,6 +251,7 @@ impl Context {
         }
         if let Some(error) = record.error {
             cells.count(Counter::Errors);
+            cells.count(error.row().counter);
             if let Some(limit) = limit_of(error, record.status) {
                 cells.count(limit);
             }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 pub use crate::access::Challenge;
 use crate::record::ResultTag;
+use stats::Counter;
 
 /// One per error page; named as Squid names its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,14 +87,23 @@ pub struct Row {
     pub page: &'static str,
     /// What becomes of the log's result tag; `None` leaves it as it is.
     pub tag: Option<ResultTag>,
+    /// Counts the requests that ended so.
+    pub counter: Counter,
 }
 
-const fn row(kind: FailureKind, status: u16, page: &'static str, tag: Option<ResultTag>) -> Row {
+const fn row(
+    kind: FailureKind,
+    status: u16,
+    page: &'static str,
+    tag: Option<ResultTag>,
+    counter: Counter,
+) -> Row {
     Row {
         kind,
         status,
         page,
         tag,
+        counter,
     }
 }
 
@@ -102,96 +112,216 @@ const UNREAD: Option<ResultTag> = Some(ResultTag::None);
 
 /// Every kind, in the order of the enum.
 pub const TABLE: [Row; 30] = [
-    row(FailureKind::AccessDenied, 403, "ERR_ACCESS_DENIED", DENIED),
+    row(
+        FailureKind::AccessDenied,
+        403,
+        "ERR_ACCESS_DENIED",
+        DENIED,
+        Counter::ErrorAccessDenied,
+    ),
     row(
         FailureKind::CacheAccessDenied,
         407,
         "ERR_CACHE_ACCESS_DENIED",
         DENIED,
+        Counter::ErrorCacheAccessDenied,
     ),
     row(
         FailureKind::CacheMgrAccessDenied,
         401,
         "ERR_CACHE_MGR_ACCESS_DENIED",
         None,
+        Counter::ErrorCacheMgrAccessDenied,
     ),
     row(
         FailureKind::ForwardingDenied,
         403,
         "ERR_FORWARDING_DENIED",
         None,
+        Counter::ErrorForwardingDenied,
     ),
-    row(FailureKind::CannotForward, 500, "ERR_CANNOT_FORWARD", None),
-    row(FailureKind::ReadTimeout, 504, "ERR_READ_TIMEOUT", None),
-    row(FailureKind::LifetimeExp, 408, "ERR_LIFETIME_EXP", None),
-    row(FailureKind::ReadError, 502, "ERR_READ_ERROR", None),
-    row(FailureKind::WriteError, 502, "ERR_WRITE_ERROR", None),
-    row(FailureKind::ConnectFail, 503, "ERR_CONNECT_FAIL", None),
+    row(
+        FailureKind::CannotForward,
+        500,
+        "ERR_CANNOT_FORWARD",
+        None,
+        Counter::ErrorCannotForward,
+    ),
+    row(
+        FailureKind::ReadTimeout,
+        504,
+        "ERR_READ_TIMEOUT",
+        None,
+        Counter::ErrorReadTimeout,
+    ),
+    row(
+        FailureKind::LifetimeExp,
+        408,
+        "ERR_LIFETIME_EXP",
+        None,
+        Counter::ErrorLifetimeExp,
+    ),
+    row(
+        FailureKind::ReadError,
+        502,
+        "ERR_READ_ERROR",
+        None,
+        Counter::ErrorReadError,
+    ),
+    row(
+        FailureKind::WriteError,
+        502,
+        "ERR_WRITE_ERROR",
+        None,
+        Counter::ErrorWriteError,
+    ),
+    row(
+        FailureKind::ConnectFail,
+        503,
+        "ERR_CONNECT_FAIL",
+        None,
+        Counter::ErrorConnectFail,
+    ),
     row(
         FailureKind::SecureConnectFail,
         503,
         "ERR_SECURE_CONNECT_FAIL",
         None,
+        Counter::ErrorSecureConnectFail,
     ),
-    row(FailureKind::SocketFailure, 500, "ERR_SOCKET_FAILURE", None),
-    row(FailureKind::DnsFail, 503, "ERR_DNS_FAIL", None),
+    row(
+        FailureKind::SocketFailure,
+        500,
+        "ERR_SOCKET_FAILURE",
+        None,
+        Counter::ErrorSocketFailure,
+    ),
+    row(
+        FailureKind::DnsFail,
+        503,
+        "ERR_DNS_FAIL",
+        None,
+        Counter::ErrorDnsFail,
+    ),
     row(
         FailureKind::OnlyIfCachedMiss,
         504,
         "ERR_ONLY_IF_CACHED_MISS",
         None,
+        Counter::ErrorOnlyIfCachedMiss,
     ),
-    row(FailureKind::TooBig, 413, "ERR_TOO_BIG", None),
-    row(FailureKind::InvalidResp, 502, "ERR_INVALID_RESP", None),
+    row(
+        FailureKind::TooBig,
+        413,
+        "ERR_TOO_BIG",
+        None,
+        Counter::ErrorTooBig,
+    ),
+    row(
+        FailureKind::InvalidResp,
+        502,
+        "ERR_INVALID_RESP",
+        None,
+        Counter::ErrorInvalidResp,
+    ),
     row(
         FailureKind::UnsupHttpVersion,
         505,
         "ERR_UNSUP_HTTPVERSION",
         UNREAD,
+        Counter::ErrorUnsupHttpVersion,
     ),
-    row(FailureKind::InvalidReq, 400, "ERR_INVALID_REQ", UNREAD),
-    row(FailureKind::UnsupReq, 501, "ERR_UNSUP_REQ", UNREAD),
-    row(FailureKind::InvalidUrl, 400, "ERR_INVALID_URL", None),
+    row(
+        FailureKind::InvalidReq,
+        400,
+        "ERR_INVALID_REQ",
+        UNREAD,
+        Counter::ErrorInvalidReq,
+    ),
+    row(
+        FailureKind::UnsupReq,
+        501,
+        "ERR_UNSUP_REQ",
+        UNREAD,
+        Counter::ErrorUnsupReq,
+    ),
+    row(
+        FailureKind::InvalidUrl,
+        400,
+        "ERR_INVALID_URL",
+        None,
+        Counter::ErrorInvalidUrl,
+    ),
     row(
         FailureKind::ZeroSizeObject,
         502,
         "ERR_ZERO_SIZE_OBJECT",
         None,
+        Counter::ErrorZeroSizeObject,
     ),
     row(
         FailureKind::PreconditionFailed,
         412,
         "ERR_PRECONDITION_FAILED",
         None,
+        Counter::ErrorPreconditionFailed,
     ),
-    row(FailureKind::ConflictHost, 409, "ERR_CONFLICT_HOST", None),
-    row(FailureKind::IcapFailure, 500, "ERR_ICAP_FAILURE", None),
+    row(
+        FailureKind::ConflictHost,
+        409,
+        "ERR_CONFLICT_HOST",
+        None,
+        Counter::ErrorConflictHost,
+    ),
+    row(
+        FailureKind::IcapFailure,
+        500,
+        "ERR_ICAP_FAILURE",
+        None,
+        Counter::ErrorIcapFailure,
+    ),
     row(
         FailureKind::GatewayFailure,
         502,
         "ERR_GATEWAY_FAILURE",
         None,
+        Counter::ErrorGatewayFailure,
     ),
-    row(FailureKind::ShuttingDown, 503, "ERR_SHUTTING_DOWN", None),
+    row(
+        FailureKind::ShuttingDown,
+        503,
+        "ERR_SHUTTING_DOWN",
+        None,
+        Counter::ErrorShuttingDown,
+    ),
     row(
         FailureKind::ProtocolUnknown,
         400,
         "ERR_PROTOCOL_UNKNOWN",
         UNREAD,
+        Counter::ErrorProtocolUnknown,
     ),
     row(
         FailureKind::RequestStartTimeout,
         408,
         "ERR_REQUEST_START_TIMEOUT",
         UNREAD,
+        Counter::ErrorRequestStartTimeout,
     ),
     row(
         FailureKind::RequestParseTimeout,
         408,
         "ERR_REQUEST_PARSE_TIMEOUT",
         UNREAD,
+        Counter::ErrorRequestParseTimeout,
     ),
-    row(FailureKind::ClientGone, 0, "ERR_CLIENT_GONE", None),
+    row(
+        FailureKind::ClientGone,
+        0,
+        "ERR_CLIENT_GONE",
+        None,
+        Counter::ErrorClientGone,
+    ),
 ];
 
 impl FailureKind {

@@ -17,6 +17,7 @@ pub mod plan;
 pub mod record;
 pub mod reply;
 pub mod tally;
+pub mod watch;
 pub mod worker;
 
 mod access;

@@ -82,7 +82,8 @@ pub struct Plan {
     pub(crate) store_id: Option<StoreId>,
     /// `visible_hostname`, or the system's name.
     pub visible_hostname: String,
-    pub(crate) unique_hostname: String,
+    /// `unique_hostname`, or `visible_hostname`.
+    pub unique_hostname: String,
 }
 
 /// A listening port.
@@ -324,6 +325,11 @@ impl Plan {
     /// Programs that aren't there, and without which a proxy doesn't start.
     pub fn missing(config: &Config) -> impl Iterator<Item = Problem> {
         Logins::missing(config)
+    }
+
+    /// The name that pages show.
+    pub fn visible_hostname(&self) -> &str {
+        &self.visible_hostname
     }
 
     /// The `cache_peer` lines and how their peers are.

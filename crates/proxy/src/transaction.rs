@@ -284,11 +284,16 @@ fn close_record(
     if let Some(visit) = &connection.visit {
         visit.count(record, record.started_ns);
     }
-    if !cx.log.has_any() {
+    let watched = cx.lookout.is_watched();
+    if !watched && !cx.log.has_any() {
         return;
     }
     if let Some(user) = received.and_then(|received| received.learnt.user()) {
         record.set_user(user.as_bytes());
+    }
+    if watched {
+        cx.lookout
+            .note(record, received, cx.plan.config.strip_query_terms);
     }
     let Some(received) = received else {
         let url = match (record.error, record.status) {

@@ -33,6 +33,7 @@ use crate::listen::http1::Scratch;
 use crate::log::AccessLog;
 use crate::plan::Plan;
 use crate::recycle::Recycle;
+use crate::watch::Watch;
 
 pub use crate::listen::accept::Sockets;
 
@@ -96,6 +97,8 @@ pub struct Setup {
     pub clock: Clock,
     /// This worker's counters.
     pub cells: Arc<Cells>,
+    /// Whom transactions are told of while somebody looks.
+    pub watch: Watch,
     /// Who makes pages of our own.
     pub pages: Arc<dyn Pages>,
     /// Where all workers can be asked what they do.
@@ -219,6 +222,7 @@ impl Worker {
             background: Rc::default(),
             date: Cell::new((0, [b' '; DATE_BYTES])),
             refusals: RefCell::default(),
+            lookout: setup.watch.lookout(setup.id + 1),
             pages: setup.pages,
             roll: setup.roll,
         };
@@ -276,6 +280,7 @@ impl Worker {
         self.count_loops();
         let mut report = WorkerReport {
             worker: self.id,
+            requests: self.cells.get(Counter::ClientRequests),
             busy: Handle::current().metrics().worker_total_busy_duration(0),
             tasks: Handle::current().metrics().num_alive_tasks(),
             tally: self.context().tally.borrow().clone(),
@@ -339,6 +344,7 @@ impl Worker {
             background: Rc::clone(&before.background),
             date: before.date.clone(),
             refusals: RefCell::default(),
+            lookout: Arc::clone(&before.lookout),
             pages: Arc::clone(&before.pages),
             roll: before.roll.clone(),
         };

@@ -60,6 +60,8 @@ pub struct Facts<'a> {
     pub error: Option<&'a str>,
     /// What had to be asked for.
     pub learnt: &'a Learnt,
+    /// What an SNMP question has for a password; `None` when it is none.
+    pub community: Option<&'a [u8]>,
     /// Fills in the texts of annotations; `None` leaves them as they are.
     pub codes: Option<&'a dyn Codes>,
     /// Unix time in seconds.
@@ -91,6 +93,7 @@ impl<'a> Facts<'a> {
             connecting_to: None,
             error: None,
             learnt,
+            community: None,
             codes: None,
             now,
             luck: 0,

@@ -1,5 +1,6 @@
 //! Knows the cells of every thread and adds them up.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::histogram::Distribution;
@@ -8,7 +9,14 @@ use crate::{Cells, Counter, Gauge, Histogram};
 /// All cells of the program. Cells are never taken out: what an ended thread counted still counts.
 #[derive(Debug, Default)]
 pub struct Registry {
-    cells: Mutex<Vec<Arc<Cells>>>,
+    all: Mutex<All>,
+}
+
+#[derive(Debug, Default)]
+struct All {
+    cells: Vec<Arc<Cells>>,
+    /// The latest of each name among them.
+    named: BTreeMap<String, Arc<Cells>>,
 }
 
 impl Registry {
@@ -21,25 +29,47 @@ impl Registry {
     /// New cells, for one thread to write.
     pub fn cells(&self) -> Arc<Cells> {
         let cells = Arc::new(Cells::new());
-        self.lock().push(Arc::clone(&cells));
+        self.lock().cells.push(Arc::clone(&cells));
         cells
+    }
+
+    /// Cells that can be told from others. A thread that takes the place of one with the same name
+    /// begins anew.
+    pub fn cells_named(&self, name: String) -> Arc<Cells> {
+        let cells = self.cells();
+        self.lock().named.insert(name, Arc::clone(&cells));
+        cells
+    }
+
+    /// Cells that have a name, by it.
+    pub fn named(&self) -> BTreeMap<String, Arc<Cells>> {
+        self.lock().named.clone()
     }
 
     /// A counter's sum.
     pub fn counter(&self, counter: Counter) -> u64 {
-        self.lock().iter().map(|cells| cells.get(counter)).sum()
+        self.lock()
+            .cells
+            .iter()
+            .map(|cells| cells.get(counter))
+            .sum()
     }
 
     /// A gauge's sum; 0 where the threads' shares, read one after the other, add up to less.
     pub fn gauge(&self, gauge: Gauge) -> u64 {
-        let sum: i64 = self.lock().iter().map(|cells| cells.level(gauge)).sum();
+        let sum: i64 = self
+            .lock()
+            .cells
+            .iter()
+            .map(|cells| cells.level(gauge))
+            .sum();
         u64::try_from(sum).unwrap_or(0)
     }
 
     /// A histogram over all threads.
     pub fn histogram(&self, histogram: Histogram) -> Distribution {
         let mut all = Distribution::new();
-        for cells in self.lock().iter() {
+        for cells in &self.lock().cells {
             cells.add_to(histogram, &mut all);
         }
         all
@@ -64,11 +94,11 @@ impl Registry {
 
     /// Every thread's cells, in the order in which they were made.
     pub fn workers(&self) -> Vec<Arc<Cells>> {
-        self.lock().clone()
+        self.lock().cells.clone()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Cells>>> {
-        self.cells.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, All> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -129,6 +159,20 @@ mod tests {
             .histogram(Histogram::ServiceTimeMiss)
             .map(Distribution::count);
         assert_eq!(times, Some(4000));
+    }
+
+    #[test]
+    fn named_cells_count_with_the_others() {
+        let registry = Registry::new();
+        registry
+            .cells_named("one".to_owned())
+            .count(Counter::Misses);
+        registry
+            .cells_named("one".to_owned())
+            .add(Counter::Misses, 2);
+        let named = registry.named();
+        let latest = named.get("one").map(|cells| cells.get(Counter::Misses));
+        assert_eq!((latest, registry.counter(Counter::Misses)), (Some(2), 3));
     }
 
     #[test]

@@ -81,14 +81,46 @@ table! {
     Tunnels "tunnels" Count "Tunnels opened by CONNECT or Upgrade.";
     PanicsCaught "panics_caught" Count "Transactions ended by a bug; must stay 0.";
 
-    // Bytes on the wire.
-    ClientBytesIn "client_bytes_in" Bytes "Bytes read from clients.";
-    ClientBytesOut "client_bytes_out" Bytes "Bytes written to clients.";
-    HopBytesIn "hop_bytes_in" Bytes "Bytes read from origins and peers.";
-    HopBytesOut "hop_bytes_out" Bytes "Bytes written to origins and peers.";
+    // Failures, by kind: a row each of `proxy::failure::TABLE`.
+    ErrorAccessDenied "error_access_denied" Count "Requests that ended with ERR_ACCESS_DENIED.";
+    ErrorCacheAccessDenied "error_cache_access_denied" Count "Requests that ended with ERR_CACHE_ACCESS_DENIED.";
+    ErrorCacheMgrAccessDenied "error_cache_mgr_access_denied" Count "Requests that ended with ERR_CACHE_MGR_ACCESS_DENIED.";
+    ErrorForwardingDenied "error_forwarding_denied" Count "Requests that ended with ERR_FORWARDING_DENIED.";
+    ErrorCannotForward "error_cannot_forward" Count "Requests that ended with ERR_CANNOT_FORWARD.";
+    ErrorReadTimeout "error_read_timeout" Count "Requests that ended with ERR_READ_TIMEOUT.";
+    ErrorLifetimeExp "error_lifetime_exp" Count "Requests that ended with ERR_LIFETIME_EXP.";
+    ErrorReadError "error_read_error" Count "Requests that ended with ERR_READ_ERROR.";
+    ErrorWriteError "error_write_error" Count "Requests that ended with ERR_WRITE_ERROR.";
+    ErrorConnectFail "error_connect_fail" Count "Requests that ended with ERR_CONNECT_FAIL.";
+    ErrorSecureConnectFail "error_secure_connect_fail" Count "Requests that ended with ERR_SECURE_CONNECT_FAIL.";
+    ErrorSocketFailure "error_socket_failure" Count "Requests that ended with ERR_SOCKET_FAILURE.";
+    ErrorDnsFail "error_dns_fail" Count "Requests that ended with ERR_DNS_FAIL.";
+    ErrorOnlyIfCachedMiss "error_only_if_cached_miss" Count "Requests that ended with ERR_ONLY_IF_CACHED_MISS.";
+    ErrorTooBig "error_too_big" Count "Requests that ended with ERR_TOO_BIG.";
+    ErrorInvalidResp "error_invalid_resp" Count "Requests that ended with ERR_INVALID_RESP.";
+    ErrorUnsupHttpVersion "error_unsup_httpversion" Count "Requests that ended with ERR_UNSUP_HTTPVERSION.";
+    ErrorInvalidReq "error_invalid_req" Count "Requests that ended with ERR_INVALID_REQ.";
+    ErrorUnsupReq "error_unsup_req" Count "Requests that ended with ERR_UNSUP_REQ.";
+    ErrorInvalidUrl "error_invalid_url" Count "Requests that ended with ERR_INVALID_URL.";
+    ErrorZeroSizeObject "error_zero_size_object" Count "Requests that ended with ERR_ZERO_SIZE_OBJECT.";
+    ErrorPreconditionFailed "error_precondition_failed" Count "Requests that ended with ERR_PRECONDITION_FAILED.";
+    ErrorConflictHost "error_conflict_host" Count "Requests that ended with ERR_CONFLICT_HOST.";
+    ErrorIcapFailure "error_icap_failure" Count "Requests that ended with ERR_ICAP_FAILURE.";
+    ErrorGatewayFailure "error_gateway_failure" Count "Requests that ended with ERR_GATEWAY_FAILURE.";
+    ErrorShuttingDown "error_shutting_down" Count "Requests that ended with ERR_SHUTTING_DOWN.";
+    ErrorProtocolUnknown "error_protocol_unknown" Count "Requests that ended with ERR_PROTOCOL_UNKNOWN.";
+    ErrorRequestStartTimeout "error_request_start_timeout" Count "Requests that ended with ERR_REQUEST_START_TIMEOUT.";
+    ErrorRequestParseTimeout "error_request_parse_timeout" Count "Requests that ended with ERR_REQUEST_PARSE_TIMEOUT.";
+    ErrorClientGone "error_client_gone" Count "Requests that ended with ERR_CLIENT_GONE.";
 
-    TunnelBytesIn "tunnel_bytes_in" Bytes "Those of them read for tunnels.";
-    TunnelBytesOut "tunnel_bytes_out" Bytes "Those of them written for tunnels.";
+    // Bytes on the wire.
+    ClientBytesIn "client_received_bytes" Bytes "Bytes read from clients.";
+    ClientBytesOut "client_sent_bytes" Bytes "Bytes written to clients.";
+    HopBytesIn "hop_received_bytes" Bytes "Bytes read from origins and peers.";
+    HopBytesOut "hop_sent_bytes" Bytes "Bytes written to origins and peers.";
+
+    TunnelBytesIn "tunnel_received_bytes" Bytes "Those of them read for tunnels.";
+    TunnelBytesOut "tunnel_sent_bytes" Bytes "Those of them written for tunnels.";
 
     // The process and the disk cache, read once a second.
     CpuTime "cpu_time" Microseconds "Processor time of the process, the kernel's share included.";
@@ -173,6 +205,11 @@ table! {
     // The log.
     LogLines "log_lines" Count "Lines of access logs and of the store log.";
     LogLinesLost "log_lines_lost" Count "Lines of those lost because the log was too slow or could not be written.";
+
+    // The SNMP agent.
+    SnmpDatagrams "snmp_datagrams" Count "Datagrams that came to the SNMP port.";
+    SnmpMalformed "snmp_malformed" Count "Of these, dropped as they were no question that we know.";
+    SnmpDenied "snmp_denied" Count "Of these, dropped because of snmp_access.";
 
     // Limits: one row each, counted when the limit bites.
     LimitRequestHead "limit_request_head" Count "Request heads over request_header_max_size.";

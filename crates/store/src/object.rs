@@ -233,6 +233,15 @@ impl<M: Weigh> Object<M> {
         }
     }
 
+    /// Reads what its next reader will ask for first, at byte `first`, if the body lies on disk. False if that can't be read:
+    /// then it can't be found any more.
+    pub async fn begin_at(self: &Arc<Self>, first: u64) -> bool {
+        match self.body() {
+            Body::Disk(extents) => extents.begin_at(first).await,
+            Body::Whole(_) | Body::Pages(_) | Body::Filling(_) => true,
+        }
+    }
+
     /// A reader from the first byte, which follows the body if it is still arriving.
     #[must_use]
     pub fn reader(self: &Arc<Self>) -> Reader {

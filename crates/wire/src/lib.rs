@@ -1,5 +1,5 @@
-//! Bytes ⇄ messages: HTTP/1 heads, framing and bodies, request targets, field values, and the
-//! lines of helper programs.
+//! Bytes ⇄ messages: HTTP/1 heads, framing and bodies, request targets, field values, the lines
+//! of helper programs, and SNMP.
 //!
 //! Used by every crate that sees a message. Nothing here does I/O, starts a task, or reads a
 //! clock; each parser takes bytes and gives a value or an error, and never panics on input.
@@ -11,6 +11,7 @@
 pub mod field;
 pub mod helper;
 pub mod http1;
+pub mod snmp;
 pub mod target;
 pub mod value;
 

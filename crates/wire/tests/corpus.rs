@@ -121,4 +121,5 @@ targets! {
     via: wire::value::via::fuzz,
     weighted: wire::value::weighted::fuzz,
     helper: wire::helper::fuzz,
+    snmp: wire::snmp::fuzz,
 }

@@ -26,17 +26,17 @@ pub(super) struct Counters {
 
 /// What clients have asked for and got.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub(super) struct ClientTraffic {
-    pub(super) requests: u64,
-    pub(super) hits: u64,
-    pub(super) errors: u64,
-    pub(super) bytes_in: u64,
-    pub(super) bytes_out: u64,
-    pub(super) hit_bytes_out: u64,
+pub(crate) struct ClientTraffic {
+    pub(crate) requests: u64,
+    pub(crate) hits: u64,
+    pub(crate) errors: u64,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+    pub(crate) hit_bytes_out: u64,
 }
 
 impl ClientTraffic {
-    pub(super) fn of(window: &Window) -> Self {
+    pub(crate) fn of(window: &Window) -> Self {
         let count = |counter| window.counter(counter);
         Self {
             requests: count(Counter::ClientRequests),
@@ -85,7 +85,7 @@ const NO_ICP: [&str; 22] = [
 ];
 
 impl Counters {
-    pub(super) fn of(scene: &Scene<'_>) -> Self {
+    pub(crate) fn of(scene: &Scene<'_>) -> Self {
         let total = scene.total();
         Self {
             sample_unix_ms: scene.unix_ms(),
@@ -101,7 +101,7 @@ impl Counters {
         }
     }
 
-    pub(super) fn write(&self, out: &mut String) -> std::fmt::Result {
+    pub(crate) fn write(&self, out: &mut String) -> std::fmt::Result {
         writeln!(out, "sample_time = {}", sample_time(self.sample_unix_ms))?;
         let client = &self.client_http;
         for (name, value) in [

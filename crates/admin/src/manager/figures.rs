@@ -6,11 +6,11 @@ use serde::Serialize;
 use stats::{Counter, Distribution, Histogram, SERVICE_TIMES, Window};
 
 /// Windows that Squid looks back through.
-pub(super) const FIVE_MINUTES: Duration = Duration::from_secs(300);
-pub(super) const HOUR: Duration = Duration::from_secs(3600);
+pub(crate) const FIVE_MINUTES: Duration = Duration::from_secs(300);
+pub(crate) const HOUR: Duration = Duration::from_secs(3600);
 
 /// Counters of requests that were hits; each is in one of them.
-pub(super) const HITS: [Counter; 6] = [
+pub(crate) const HITS: [Counter; 6] = [
     Counter::HitsMemory,
     Counter::HitsDisk,
     Counter::HitsNegative,
@@ -21,17 +21,17 @@ pub(super) const HITS: [Counter; 6] = [
 
 /// A count as a floating point number.
 #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
-pub(super) fn float(count: u64) -> f64 {
+pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }
 
 /// Millionths of a second as seconds.
-pub(super) fn secs(microseconds: u64) -> f64 {
+pub(crate) fn secs(microseconds: u64) -> f64 {
     float(microseconds) / 1e6
 }
 
 /// A part of a whole, percent; of nothing, 0.
-pub(super) fn percent(part: f64, whole: f64) -> f64 {
+pub(crate) fn percent(part: f64, whole: f64) -> f64 {
     if whole == 0.0 {
         0.0
     } else {
@@ -40,12 +40,12 @@ pub(super) fn percent(part: f64, whole: f64) -> f64 {
 }
 
 /// Bytes as whole KB.
-pub(super) const fn kb(bytes: u64) -> u64 {
+pub(crate) const fn kb(bytes: u64) -> u64 {
     bytes >> 10
 }
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT`
-pub(super) fn http_date(unix_ms: i64) -> String {
+pub(crate) fn http_date(unix_ms: i64) -> String {
     let mut date = Vec::new();
     wire::value::date::write(unix_ms.div_euclid(1000), &mut date);
     String::from_utf8(date).unwrap_or_default()
@@ -53,19 +53,19 @@ pub(super) fn http_date(unix_ms: i64) -> String {
 
 /// What the cache was good for, in a window: percent.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub(super) struct HitRatios {
+pub(crate) struct HitRatios {
     /// Hits among requests.
-    pub(super) requests: f64,
+    pub(crate) requests: f64,
     /// Bytes sent to clients that no server had to send; negative when servers have sent more.
-    pub(super) bytes: f64,
+    pub(crate) bytes: f64,
     /// Answers from memory among hits.
-    pub(super) memory: f64,
+    pub(crate) memory: f64,
     /// Answers from disk among hits.
-    pub(super) disk: f64,
+    pub(crate) disk: f64,
 }
 
 impl HitRatios {
-    pub(super) fn of(window: &Window) -> Self {
+    pub(crate) fn of(window: &Window) -> Self {
         let count = |counter| float(window.counter(counter));
         let hits = float(window.counters(&HITS));
         let sent = count(Counter::ClientBytesOut);
@@ -85,17 +85,17 @@ impl HitRatios {
 
 /// Service times of a window.
 #[derive(Debug, Clone)]
-pub(super) struct ServiceTimes {
-    pub(super) all: Distribution,
-    pub(super) misses: Distribution,
-    pub(super) hits: Distribution,
-    pub(super) near_hits: Distribution,
-    pub(super) not_modified: Distribution,
-    pub(super) dns: Distribution,
+pub(crate) struct ServiceTimes {
+    pub(crate) all: Distribution,
+    pub(crate) misses: Distribution,
+    pub(crate) hits: Distribution,
+    pub(crate) near_hits: Distribution,
+    pub(crate) not_modified: Distribution,
+    pub(crate) dns: Distribution,
 }
 
 impl ServiceTimes {
-    pub(super) fn of(window: &Window) -> Self {
+    pub(crate) fn of(window: &Window) -> Self {
         Self {
             all: window.histograms(&SERVICE_TIMES),
             misses: window.histogram(Histogram::ServiceTimeMiss),
@@ -107,7 +107,7 @@ impl ServiceTimes {
     }
 
     /// The times under which this share of each kind stays, in seconds.
-    pub(super) fn quantiles(&self, q: f64) -> Quantiles {
+    pub(crate) fn quantiles(&self, q: f64) -> Quantiles {
         let quantile = |times: &Distribution| secs(times.quantile(q));
         Quantiles {
             all: quantile(&self.all),
@@ -122,36 +122,36 @@ impl ServiceTimes {
 
 /// Seconds, for each kind of service time.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub(super) struct Quantiles {
-    pub(super) all: f64,
-    pub(super) misses: f64,
-    pub(super) hits: f64,
-    pub(super) near_hits: f64,
-    pub(super) not_modified: f64,
-    pub(super) dns: f64,
+pub(crate) struct Quantiles {
+    pub(crate) all: f64,
+    pub(crate) misses: f64,
+    pub(crate) hits: f64,
+    pub(crate) near_hits: f64,
+    pub(crate) not_modified: f64,
+    pub(crate) dns: f64,
 }
 
 /// What went to servers, of all kinds and of each.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub(super) struct Servers<T> {
-    pub(super) all: T,
-    pub(super) http: T,
-    pub(super) ftp: T,
+pub(crate) struct Servers<T> {
+    pub(crate) all: T,
+    pub(crate) http: T,
+    pub(crate) ftp: T,
     /// Tunnels.
-    pub(super) other: T,
+    pub(crate) other: T,
 }
 
 /// What went to servers of a kind.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub(super) struct ServerTraffic {
-    pub(super) requests: u64,
-    pub(super) errors: u64,
-    pub(super) bytes_in: u64,
-    pub(super) bytes_out: u64,
+pub(crate) struct ServerTraffic {
+    pub(crate) requests: u64,
+    pub(crate) errors: u64,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
 }
 
 impl Servers<ServerTraffic> {
-    pub(super) fn of(window: &Window) -> Self {
+    pub(crate) fn of(window: &Window) -> Self {
         let count = |counter| window.counter(counter);
         let other = ServerTraffic {
             requests: count(Counter::Tunnels),
@@ -180,7 +180,7 @@ impl Servers<ServerTraffic> {
     }
 
     /// Each with its name in reports.
-    pub(super) fn each(&self) -> [(&'static str, &ServerTraffic); 4] {
+    pub(crate) fn each(&self) -> [(&'static str, &ServerTraffic); 4] {
         [
             ("server.all", &self.all),
             ("server.http", &self.http),

@@ -135,7 +135,7 @@ impl Info {
 }
 
 /// Processor time in a window, percent of one core.
-pub(super) fn cpu_percent(window: &Window) -> f64 {
+pub(crate) fn cpu_percent(window: &Window) -> f64 {
     percent(secs(window.counter(Counter::CpuTime)), window.seconds)
 }
 
@@ -340,5 +340,149 @@ impl Info {
             self.memory_objects,
             self.disk_objects,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info() -> Info {
+        let ratios = |requests| HitRatios {
+            requests,
+            bytes: -5.0,
+            memory: 75.0,
+            disk: 25.0,
+        };
+        let medians = |all| Quantiles {
+            all,
+            misses: 0.5,
+            hits: 0.000_92,
+            near_hits: 0.002,
+            not_modified: 0.003,
+            dns: 12.345_678,
+        };
+        Info {
+            squid_version: "6.13",
+            version: "0.1.0",
+            service_name: "edge".to_owned(),
+            start_unix_ms: 784_111_777_000,
+            now_unix_ms: 784_111_837_500,
+            clients: 2,
+            requests: 600,
+            failure_ratio: 0.256,
+            requests_per_minute: 595.04,
+            event_loops: 91,
+            event_loop_ms: 39.4021,
+            hit_ratios_5min: ratios(40.04),
+            hit_ratios_60min: ratios(50.0),
+            disk_bytes: 86_016,
+            disk_bytes_max: 20 << 20,
+            memory_bytes: 311_296,
+            memory_bytes_max: 256 << 20,
+            mean_object_bytes: 28_672.0,
+            medians_5min: medians(0.001),
+            medians_60min: medians(0.002),
+            uptime_secs: 60.5,
+            cpu_secs: 0.605,
+            cpu_percent: 1.0,
+            cpu_percent_5min: 1.5,
+            cpu_percent_60min: 2.25,
+            process: Process {
+                resident_max_kb: 110_400,
+                page_faults: 2,
+                ..Process::default()
+            },
+            descriptors: Descriptors {
+                max: 20_000,
+                largest: 19,
+                open: 14,
+            },
+            memory_objects: 3,
+            memory_objects_alive: 4,
+            disk_objects: 5,
+        }
+    }
+
+    /// As Squid 5.7 writes it, but for pools that aren't there.
+    #[test]
+    fn the_page_is_laid_out_as_squids() {
+        assert_eq!(
+            info().text(Layout::Today),
+            "Squid Object Cache: Version 6.13\n\
+             Build Info: Squall 0.1.0\n\
+             Service Name: edge\n\
+             Start Time:\tSun, 06 Nov 1994 08:49:37 GMT\n\
+             Current Time:\tSun, 06 Nov 1994 08:50:37 GMT\n\
+             Connection information for squid:\n\
+             \tNumber of clients accessing cache:\t2\n\
+             \tNumber of HTTP requests received:\t600\n\
+             \tNumber of ICP messages received:\t0\n\
+             \tNumber of ICP messages sent:\t0\n\
+             \tNumber of queued ICP replies:\t0\n\
+             \tNumber of HTCP messages received:\t0\n\
+             \tNumber of HTCP messages sent:\t0\n\
+             \tRequest failure ratio:\t 0.26\n\
+             \tAverage HTTP requests per minute since start:\t595.0\n\
+             \tAverage ICP messages per minute since start:\t0.0\n\
+             \tSelect loop called: 91 times, 39.402 ms avg\n\
+             Cache information for squid:\n\
+             \tHits as % of all requests:\t5min: 40.0%, 60min: 50.0%\n\
+             \tHits as % of bytes sent:\t5min: -5.0%, 60min: -5.0%\n\
+             \tMemory hits as % of hit requests:\t5min: 75.0%, 60min: 75.0%\n\
+             \tDisk hits as % of hit requests:\t5min: 25.0%, 60min: 25.0%\n\
+             \tStorage Swap size:\t84 KB\n\
+             \tStorage Swap capacity:\t 0.4% used, 99.6% free\n\
+             \tStorage Mem size:\t304 KB\n\
+             \tStorage Mem capacity:\t 0.1% used, 99.9% free\n\
+             \tMean Object Size:\t28.00 KB\n\
+             \tRequests given to unlinkd:\t0\n\
+             Median Service Times (seconds)  5 min    60 min:\n\
+             \tHTTP Requests (All):   0.00100  0.00200\n\
+             \tCache Misses:          0.50000  0.50000\n\
+             \tCache Hits:            0.00092  0.00092\n\
+             \tNear Hits:             0.00200  0.00200\n\
+             \tNot-Modified Replies:  0.00300  0.00300\n\
+             \tDNS Lookups:          12.34568 12.34568\n\
+             \tICP Queries:           0.00000  0.00000\n\
+             Resource usage for squid:\n\
+             \tUP Time:\t60.500 seconds\n\
+             \tCPU Time:\t0.605 seconds\n\
+             \tCPU Usage:\t1.00%\n\
+             \tCPU Usage, 5 minute avg:\t1.50%\n\
+             \tCPU Usage, 60 minute avg:\t2.25%\n\
+             \tMaximum Resident Size: 110400 KB\n\
+             \tPage faults with physical i/o: 2\n\
+             Memory accounted for:\n\
+             \tTotal accounted:          304 KB\n\
+             File descriptor usage for squid:\n\
+             \tMaximum number of file descriptors:   20000\n\
+             \tLargest file desc currently in use:     19\n\
+             \tNumber of file desc currently in use:   14\n\
+             \tFiles queued for open:                   0\n\
+             \tAvailable number of file descriptors: 19986\n\
+             \tReserved number of file descriptors:     0\n\
+             \tStore Disk files open:                   0\n\
+             Internal Data Structures:\n\
+             \t     8 StoreEntries\n\
+             \t     4 StoreEntries with MemObjects\n\
+             \t     3 Hot Object Cache Items\n\
+             \t     5 on-disk objects\n"
+        );
+    }
+
+    #[test]
+    fn tools_for_squid_2_7_find_its_lines() {
+        let old = info().text(Layout::Old);
+        for line in [
+            "\tRequest Hit Ratios:\t5min: 40.0%, 60min: 50.0%",
+            "\tByte Hit Ratios:\t5min: -5.0%, 60min: -5.0%",
+            "\tRequest Memory Hit Ratios:\t5min: 75.0%, 60min: 75.0%",
+            "\tRequest Disk Hit Ratios:\t5min: 25.0%, 60min: 25.0%",
+            "\tStorage Swap size:\t84 KB",
+        ] {
+            assert!(old.lines().any(|is| is == line), "{line}\n{old}");
+        }
+        assert!(!old.contains("Build Info") && !old.contains("capacity"));
     }
 }

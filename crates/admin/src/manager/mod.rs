@@ -6,16 +6,16 @@ mod actions;
 mod active_requests;
 mod averages;
 mod client_list;
-mod counters;
+pub(crate) mod counters;
 mod delay;
 mod descriptors;
-mod figures;
+pub(crate) mod figures;
 mod filedescriptors;
 mod forward;
 mod fqdncache;
 mod http_headers;
 mod idns;
-mod info;
+pub(crate) mod info;
 mod internals;
 mod io;
 mod ipcache;
@@ -34,9 +34,11 @@ mod storage;
 mod storedir;
 mod username_cache;
 
+use std::pin::Pin;
+
 use proxy::internal::{Answer, Ask, Refused, WorkerReport};
 
-use crate::{Admin, Scene};
+use crate::{Admin, Scene, dashboard, health, metrics};
 pub use report::Report;
 
 /// What pages are, unless they say otherwise.
@@ -77,9 +79,14 @@ pub enum Make {
     Raw(fn(&Scene<'_>) -> Answer),
     /// The same, from what the workers do now, too.
     RawAsking(fn(&Scene<'_>, &[WorkerReport]) -> Answer),
+    /// The same, from what has to be waited for.
+    RawWaiting(for<'s> fn(&'s Scene<'s>) -> Waiting<'s>),
 }
 
-use Make::{Asking, Now, Raw, RawAsking};
+/// A page that has to wait.
+pub type Waiting<'s> = Pin<Box<dyn Future<Output = Answer> + 's>>;
+
+use Make::{Asking, Now, Raw, RawAsking, RawWaiting};
 use Protection::{Protected, Public};
 
 /// Every page, in the order of the menu.
@@ -150,6 +157,10 @@ pub const PAGES: &[Row] = &[
     Row { name: "sourcehash", about: "peer sourcehash information", protection: Public, make: Now(server_list::hashed) },
     Row { name: "server_list", about: "Peer Cache Statistics", protection: Public, make: Now(server_list::report) },
     Row { name: "non_peers", about: "List of Unknown sites sending ICP messages", protection: Public, make: Now(server_list::non_peers) },
+    Row { name: "metrics", about: "Metrics for Prometheus", protection: Public, make: Raw(metrics::page) },
+    Row { name: "healthz", about: "Does the Process Live?", protection: Public, make: Raw(health::alive) },
+    Row { name: "readyz", about: "Can It Forward?", protection: Public, make: RawWaiting(health::ready) },
+    Row { name: "squall", about: "Dashboard", protection: Public, make: RawAsking(dashboard::answer) },
 ];
 
 /// Makes the page that is asked for.
@@ -166,7 +177,16 @@ pub(crate) async fn answer(admin: &Admin, ask: Ask<'_>) -> Result<Answer, Refuse
         Asking(make) => make(&scene, &ask.roll.call().await).answer(&ask),
         Raw(make) => make(&scene),
         RawAsking(make) => make(&scene, &ask.roll.call().await),
+        RawWaiting(make) => make(&scene).await,
     })
+}
+
+/// A page's text, for those who read it as a scraper does; only of pages that are made from what is known.
+pub(crate) fn text(scene: &Scene<'_>, page: &str) -> String {
+    match row(page).map(|row| row.make) {
+        Some(Now(make)) => String::from_utf8_lossy(&make(scene).text).into_owned(),
+        _ => String::new(),
+    }
 }
 
 fn row(page: &str) -> Option<&'static Row> {

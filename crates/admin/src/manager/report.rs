@@ -36,7 +36,7 @@ impl Report {
         Answer {
             status: 200,
             media_type,
-            fields: vec![("Vary", "Accept".to_owned())],
+            fields: Vec::new(),
             content,
         }
     }

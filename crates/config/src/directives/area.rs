@@ -23,8 +23,6 @@ pub enum Area {
     Interception,
     /// FTP origins and clients.
     Ftp,
-    /// The SNMP agent.
-    Snmp,
     /// Routers that send us traffic.
     Wccp,
     /// Marks, limits and preambles of connections.
@@ -41,7 +39,7 @@ pub enum Area {
 
 impl Area {
     /// Every area, in the order of the documentation.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 15] = [
         Self::AccessControl,
         Self::Authentication,
         Self::Caching,
@@ -51,7 +49,6 @@ impl Area {
         Self::Tls,
         Self::Interception,
         Self::Ftp,
-        Self::Snmp,
         Self::Wccp,
         Self::Networking,
         Self::Http,
@@ -84,7 +81,6 @@ impl Area {
             Self::Tls => ("TLS", "No TLS is spoken with clients, origins or peers: CONNECT is tunnelled as it comes, and nothing in it is seen."),
             Self::Interception => ("interception", "Intercepting ports are not opened: clients have to be told of the proxy."),
             Self::Ftp => ("FTP", "No FTP is spoken: ftp:// URLs work through a parent proxy alone, and no FTP client is served."),
-            Self::Snmp => ("SNMP", "No SNMP agent answers."),
             Self::Wccp => ("WCCP", "No router is told of the proxy: it sends no traffic."),
             Self::Networking => ("networking", "Connections are as the system makes them: without marks, limits per client or a PROXY header."),
             Self::Http => ("HTTP", "Messages and connections are treated in the usual way, without this exception."),

@@ -1,6 +1,7 @@
 //! Directives: Cache Digests, SNMP, ICP and HTCP.
 
-use super::{Area, Kind, Row, checked, not_yet, not_yet_even_off, row, rules, since};
+use super::{Area, Kind, Row, done, not_yet, not_yet_even_off, row, rules, set, since};
+use crate::readers::simple;
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
@@ -10,10 +11,10 @@ pub(super) const ROWS: &[Row] = &[
     row("digest_rewrite_period", &[], Kind::Time, ["time", "1 hour"], since("2.5"), "publish interval", not_yet(Area::Peers)),
     row("digest_swapout_chunk_size", &[], Kind::Size, ["size", "4096 bytes"], since("2.5"), "write chunk", not_yet(Area::Peers)),
     row("digest_rebuild_chunk_percentage", &[], Kind::Number, ["percent", "10"], since("2.5"), "scan chunk", not_yet(Area::Peers)),
-    row("snmp_port", &[], Kind::Port, ["port", "0 = off"], since("2.5"), "SNMP agent port (0 = off; 3401 usual)", not_yet(Area::Snmp)),
-    row("snmp_access", &[], Kind::AccessList, ["allow/deny acl..", "deny all"], since("2.5"), "who may query", checked(rules!(snmp_access), not_yet(Area::Snmp))),
-    row("snmp_incoming_address", &[], Kind::Address, ["addr", "any"], since("2.5"), "agent bind address", not_yet(Area::Snmp)),
-    row("snmp_outgoing_address", &[], Kind::Address, ["addr", "= incoming"], since("2.5"), "agent reply address", not_yet(Area::Snmp)),
+    row("snmp_port", &[], Kind::Port, ["port", "0 = off"], since("2.5"), "SNMP agent port (0 = off; 3401 usual)", done(simple::snmp_port)),
+    row("snmp_access", &[], Kind::AccessList, ["allow/deny acl..", "deny all"], since("2.5"), "who may query", rules!(snmp_access)),
+    row("snmp_incoming_address", &[], Kind::Address, ["addr", "any"], since("2.5"), "agent bind address", set!(snmp_incoming_address, host)),
+    row("snmp_outgoing_address", &[], Kind::Address, ["addr", "= incoming"], since("2.5"), "agent reply address", set!(snmp_outgoing_address, host)),
     row("icp_port", &["udp_port"], Kind::Port, ["port", "0 = off"], since("2.5"), "ICP UDP port (0 = off; 3130 usual)", not_yet(Area::Peers)),
     row("htcp_port", &[], Kind::Port, ["port", "0 = off"], since("2.5"), "HTCP UDP port (0 = off; 4827 usual)", not_yet(Area::Peers)),
     row("log_icp_queries", &[], Kind::OnOff, ["on/off", "on"], since("2.5"), "log ICP in access.log", not_yet(Area::Peers)),

@@ -2,7 +2,6 @@
 //! add up, and what the documentation calls it.
 
 use std::fmt;
-use std::net::IpAddr;
 
 use crate::model::helper::Pool;
 use crate::read::Draft;
@@ -83,7 +82,7 @@ impl Kind {
             Self::OneOf(words) => one_of(line, words)?,
             Self::Number => number(line)?,
             Self::Percent => drop(line.percent()?),
-            Self::Short | Self::Port => short(line)?,
+            Self::Short | Self::Port => drop(line.short()?),
             Self::Size | Self::SizeOrNone => drop(line.size_or_none()?),
             Self::Kilobytes => drop(line.kilobytes_or_none()?),
             Self::Time => drop(line.time()?),
@@ -94,15 +93,12 @@ impl Kind {
             }
             Self::Text => text(line)?,
             Self::File => drop(line.required("file name")?),
-            Self::Address => {
-                let word = line.required("address")?;
-                address(line, &word)?;
-            }
+            Self::Address => drop(line.host()?),
             Self::Pool => Pool::default().read(line)?,
             Self::Words => drop(line.words()),
             Self::Addresses => {
                 for word in line.words() {
-                    address(line, &word)?;
+                    line.check_host(&word)?;
                 }
             }
             Self::Acls => drop(draft.acls.unused(|acls| acls.refs(line))?),
@@ -173,30 +169,11 @@ fn number(line: &mut Line<'_>) -> Outcome {
     }
 }
 
-fn short(line: &mut Line<'_>) -> Outcome {
-    let number = line.integer()?;
-    match u16::try_from(number) {
-        Ok(_) => Ok(()),
-        Err(_) => Err(line.fatal(format!("{number} is not from 0 to 65535"))),
-    }
-}
-
 fn text(line: &mut Line<'_>) -> Outcome {
     if line.remainder().is_empty() {
         return Err(line.fatal("missing value"));
     }
     Ok(())
-}
-
-/// A name is looked up when the address is needed.
-fn address(line: &Line<'_>, word: &str) -> Outcome {
-    let bare = word.trim_matches(['[', ']']);
-    let name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-    let host = bare.split(':').next().unwrap_or_default();
-    if bare.parse::<IpAddr>().is_ok() || (!host.is_empty() && host.chars().all(name)) {
-        return Ok(());
-    }
-    Err(line.fatal(format!("'{word}' is not an address")))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub(super) const ROWS: &[Row] = &[
     row("deny_reason", &[], Kind::OnOff, ["on/off", "off"], ours(), "tell programs that are refused which line of the configuration did it", set!(deny_reason, on_off)),
     row("manager_access", &[], Kind::AccessList, ["allow/deny acl..", "allow localhost"], ours(), "who may read what on a manager_port; first match wins, none = opposite of last action", rules!(manager_access)),
     row("manager_port", &[], Kind::Lines(&[Kind::Word]), ["[addr:]port", "none"], ours(), "port that answers for the cache manager, metrics and dashboard alone, under manager_access", done(port::manager_port)),
+    row("metrics_squid_exporter", &[], Kind::OnOff, ["on/off", "on"], ours(), "give /metrics the names of squid-exporter beside our own", set!(metrics_squid_exporter, on_off)),
     row("private_destination_access", &[], Kind::AccessList, ["allow/deny acl..", "allow all, with a warning"], ours(), "may a name lead to this address, which is loopback, link-local, private or a cloud's metadata? judged at connect time", rules!(private_destination_access)),
     row("purge_all_origins", &[], Kind::OnOff, ["on/off", "off"], ours(), "PURGE by tag, prefix or pattern reaches what is stored for other origins than that of its URL", set!(purge_all_origins, on_off)),
     row("x_cache_headers", &[], Kind::OnOff, ["on/off", "off"], ours(), "add X-Cache and X-Cache-Lookup to replies, as Squid did up to 5", set!(x_cache_headers, on_off)),

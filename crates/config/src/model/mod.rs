@@ -122,6 +122,14 @@ pub struct Config {
     pub htcp_clr_access: Vec<AccessRule>,
     /// Who may ask by SNMP?
     pub snmp_access: Vec<AccessRule>,
+    /// UDP port of the SNMP agent; `None`: there is none.
+    pub snmp_port: Option<u16>,
+    /// Host or address that it listens at; `None` is any.
+    pub snmp_incoming_address: Option<String>,
+    /// Host or address that it answers from; `None` is where it listens.
+    pub snmp_outgoing_address: Option<String>,
+    /// `/metrics` has the names of squid-exporter too.
+    pub metrics_squid_exporter: bool,
     /// Which requests share the bandwidth of a pool, by its number.
     pub delay_access: BTreeMap<u16, Vec<AccessRule>>,
     /// Which clients share the bandwidth of a client pool, by its number.
@@ -239,6 +247,10 @@ pub struct Config {
     pub maximum_object_size_in_memory: u64,
     /// Smallest response stored on disk.
     pub minimum_object_size: u64,
+    /// Percent; nobody goes by it, and SNMP shows it.
+    pub cache_swap_low: u32,
+    /// The same.
+    pub cache_swap_high: u32,
     /// What is kept in memory.
     pub memory_cache_mode: MemoryCacheMode,
     /// Memory eviction; `None` (no line) leaves the choice to the store.

@@ -64,6 +64,12 @@ pub(crate) fn max_filedescriptors(draft: &mut Draft, line: &mut Line<'_>) -> Out
     Ok(())
 }
 
+/// 0 is off.
+pub(crate) fn snmp_port(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
+    draft.config.snmp_port = Some(line.short()?).filter(|&port| port > 0);
+    Ok(())
+}
+
 /// `PASSWORD action…`, with `disable` and `none` in the password's place.
 pub(crate) fn cachemgr_passwd(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     let protection = match &*line.required("password")? {
@@ -206,6 +212,19 @@ mod tests {
             (None, None)
         );
         assert!(config.warnings.is_empty());
+    }
+
+    #[test]
+    fn the_snmp_agent_has_a_port_and_addresses() {
+        let text = "snmp_port 3401\nsnmp_incoming_address 127.0.0.1\nsnmp_outgoing_address [::1]";
+        let set = config(text);
+        assert_eq!(set.snmp_port, Some(3401));
+        assert_eq!(set.snmp_incoming_address.as_deref(), Some("127.0.0.1"));
+        assert_eq!(set.snmp_outgoing_address.as_deref(), Some("::1"));
+        assert_eq!(config("snmp_port 3401\nsnmp_port 0").snmp_port, None);
+        for text in ["snmp_port 65536", "snmp_incoming_address ?"] {
+            assert!(parse(text, "test").is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Values with Squid's own grammar: switches, numbers, sizes and times.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::line::{Line, Outcome};
@@ -66,6 +67,31 @@ impl Line<'_> {
                 out_of_range(&number.to_string())
             })
         })
+    }
+
+    /// A number of 16 bits, such as a port.
+    pub(crate) fn short(&mut self) -> Outcome<u16> {
+        let number = self.integer()?;
+        let short = u16::try_from(number);
+        short.map_err(|_| self.fatal(format!("{number} is not from 0 to 65535")))
+    }
+
+    /// An address, without brackets, or a name, which is looked up when its address is needed.
+    pub(crate) fn host(&mut self) -> Outcome<Option<String>> {
+        let word = self.required("address")?;
+        self.check_host(&word)?;
+        Ok(Some(word.trim_matches(['[', ']']).to_owned()))
+    }
+
+    /// Is it one?
+    pub(crate) fn check_host(&self, word: &str) -> Outcome {
+        let bare = word.trim_matches(['[', ']']);
+        let name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        let host = bare.split(':').next().unwrap_or_default();
+        if bare.parse::<IpAddr>().is_ok() || (!host.is_empty() && host.chars().all(name)) {
+            return Ok(());
+        }
+        Err(self.fatal(format!("'{word}' is not an address")))
     }
 
     /// A percentage, with or without its sign; it may exceed 100.

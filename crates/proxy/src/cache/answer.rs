@@ -157,6 +157,27 @@ fn ranged<'c>(
     }
 }
 
+/// The first byte of a stored response that the answer will have, if it is sure to have any.
+pub(super) fn first_byte(cx: &Context, received: &Received<'_>, object: &Object) -> Option<u64> {
+    let (method, request) = (&received.head.method, &received.head.fields);
+    if method != Method::GET || has_conditions(request) {
+        return None;
+    }
+    if !request.has(FieldId::Range) {
+        return Some(0);
+    }
+    let head = stored::build(cx, object, false);
+    let length = object.length()?;
+    let wanted = range::evaluate(method, request, head.status, &head.fields, length);
+    cx.heads.give(head);
+    match wanted {
+        RangeAnswer::Whole => Some(0),
+        RangeAnswer::Part(span) => Some(span.first),
+        RangeAnswer::Parts(spans) => spans.first().map(|span| span.first),
+        RangeAnswer::Unsatisfiable => None,
+    }
+}
+
 /// One range (RFC 9110 §15.3.7.1).
 fn partial<'c>(head: Box<ResponseHead>, object: &Arc<Object>, span: Span) -> Response<'c> {
     let mut reader = object.reader();

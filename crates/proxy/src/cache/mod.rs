@@ -114,7 +114,16 @@ pub(crate) async fn lookup_on_disk(
     let found = cx
         .store
         .load(key, name, |meta| meta.answers(&mut selector), now);
-    match found.await {
+    let found = found.await;
+    // What can't be read is a miss, as long as nothing of it was sent.
+    let readable = match &found {
+        Some(object) => match answer::first_byte(cx, received, object) {
+            Some(first) => object.begin_at(first).await,
+            None => true,
+        },
+        None => false,
+    };
+    match found.filter(|_| readable) {
         Some(object) => judge(cx, received, object, ResultTag::Hit, record),
         None => absent(cx, received, &beside, record),
     }

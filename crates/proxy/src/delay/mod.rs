@@ -1,6 +1,6 @@
 //! Delay pools: bandwidth that streams of bytes share. What comes from a server is taken from the buckets of the
 //! first of `delay_pools` that the request falls into; what goes to a client, from those of `response_delay_pool`
-//! or `client_delay_pools`. Without a pool there is no [`Delay`], and nothing to look at.
+//! or `client_delay_pools`. Without a pool there is no `Delay`, and nothing to look at.
 //!
 //! Bytes are taken when they are here, and go on when they are paid for: what a stream brings is held for so long,
 //! and no more of it is read.

@@ -209,8 +209,8 @@ impl Options {
         self.timeout.unwrap_or(super::ANSWER_WAIT_MAX)
     }
 
-    /// For log lines: `external_acl groups`.
-    pub(super) fn label(&self) -> String {
+    /// For log lines and metrics: `external_acl groups`.
+    pub fn label(&self) -> String {
         format!("{} {}", self.kind.name(), self.name)
             .trim_end()
             .into()

@@ -3,7 +3,7 @@
 //! | state | left by |
 //! | --- | --- |
 //! | up | `connect-fail-limit` failed connects in a row |
-//! | dead | a probe that connects; one is sent every [`PROBE_SECS`] by the first worker |
+//! | dead | a probe that connects; one is sent every `PROBE_SECS` by the first worker |
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Requests for the proxy itself: how they are told from others ([`spelling`]), and the seam to `admin`, which makes the
+//! Requests for the proxy itself: how they are told from others (`spelling`), and the seam to `admin`, which makes the
 //! pages. A page is made like any reply: access rules come before it, header rules and the log after it.
 
 pub(crate) mod own;
@@ -220,9 +220,11 @@ fn reply<'c>(cx: &Context, received: &Received<'_>, answer: Answer) -> Response<
     head.status = answer.status;
     head.set_reason(reason_phrase(answer.status).as_bytes());
     write_fields(cx, received, &answer, &mut head);
+    // As Squid: cachemgr.cgi, which speaks HTTP/1.0, would say our length of its own, longer page.
+    let says_length = received.head.version == Version::H11;
     Response {
         head: Head::Built(head),
-        length: Some(answer.content.len() as u64),
+        length: says_length.then_some(answer.content.len() as u64),
         content: Content::Page(answer.content),
         content_max: None,
         close: false,
@@ -235,11 +237,13 @@ fn write_fields(cx: &Context, received: &Received<'_>, answer: &Answer, head: &m
     fields.push_id(FieldId::Date, &cx.date(received.now));
     fields.push_id(FieldId::ContentType, answer.media_type.as_bytes());
     fields.push_id(FieldId::CacheControl, b"no-cache, no-store");
-    // Squid lets scripts of other sites read its pages, and its version.
-    if let Some(origin) = received.head.fields.get_name(b"Origin") {
+    // Squid lets scripts of other sites read its pages, and its version: but for those that say they are for their own.
+    let own_site = |(name, _): &(&str, String)| *name == "Cross-Origin-Resource-Policy";
+    if !answer.fields.iter().any(own_site)
+        && let Some(origin) = received.head.fields.get_name(b"Origin")
+    {
         fields.push(b"Access-Control-Allow-Origin", origin);
         fields.push(b"Access-Control-Expose-Headers", b"Server");
-        fields.push(b"Vary", b"Origin");
     }
     for (name, value) in &answer.fields {
         fields.set_name(name.as_bytes(), value.as_bytes());

@@ -23,6 +23,8 @@ const URL_BYTES_MAX: usize = 2048;
 pub struct WorkerReport {
     /// The worker's number; never used again.
     pub worker: u64,
+    /// Requests that it has answered.
+    pub requests: u64,
     /// Time that it has worked, and not waited for events.
     pub busy: Duration,
     /// Open client connections, those beyond the bound of the list included.

@@ -164,7 +164,7 @@ fn an_answered_question_is_not_asked_again() {
 
 #[test]
 fn types_that_are_not_built_fall_against_the_client() {
-    let text = "acl users snmp_community public\nacl p port 80\n";
+    let text = "acl users adaptation_service one\nacl p port 80\n";
     let with =
         |lines: &str, url: &str, expected: &str| check(&format!("{text}{lines}"), url, expected);
     with(

@@ -149,6 +149,7 @@ impl Maker<'_> {
             "urlgroup" => self.url_groups(lines),
             "annotate_transaction" => self.annotations(lines, false),
             "annotate_client" => self.annotations(lines, true),
+            "snmp_community" => Test::Community(self.words(lines)),
             "squid_error" => self.errors(lines),
             _ => self
                 .constant(kind, lines)

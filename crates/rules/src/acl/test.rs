@@ -96,6 +96,8 @@ pub(crate) enum Test {
     UrlLogin(PatternSet),
     /// Names of error pages.
     Error(Box<[Box<str>]>),
+    /// `snmp_community`
+    Community(Box<[Box<str>]>),
     /// `has response`
     HasReply,
     /// Matches when the luck of the transaction lies below.
@@ -242,6 +244,11 @@ impl Test {
             Self::Error(names) => facts
                 .error
                 .is_some_and(|error| names.iter().any(|name| **name == *error)),
+            Self::Community(known) => match facts.community {
+                // A request isn't a question by SNMP: it must not open anything.
+                None => return Verdict::Unknown,
+                Some(said) => known.iter().any(|community| community.as_bytes() == said),
+            },
             Self::HasReply => facts.reply.is_some(),
             Self::Random(below) => spread(facts.luck ^ u64::from(index)) < *below,
             Self::AnyOf(terms) => return acls.check_any(terms, facts, memo),

@@ -30,6 +30,8 @@ use crate::usage::count;
 const READERS: usize = 4;
 /// Segments whose tables wait to be learnt, at most.
 const READ_AHEAD: usize = 4;
+/// Segments by which it is judged how much there is.
+const SAMPLES: usize = 16;
 
 /// Which part of the log is learnt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +50,24 @@ struct Tables {
     chunks: Vec<(ChunkHead, Vec<Entry>)>,
     /// Where in the segment the last chunk ends.
     end: u32,
+}
+
+impl Tables {
+    /// Those of the chunks that begin at `from` or later.
+    fn read(engine: &Engine, number: u32, from: u32) -> Self {
+        let born = engine.segments.born(number);
+        let mut chunks = Vec::new();
+        let end = engine.walk().each_chunk(number, born, |met| match met {
+            Met::Chunk(head, entries) if head.at >= from => chunks.push((head, entries)),
+            Met::Chunk(..) | Met::Damaged(_) => {}
+        });
+        Self {
+            number,
+            born,
+            chunks,
+            end,
+        }
+    }
 }
 
 /// Learns what is stored. Ends early when the volume is closed.
@@ -93,6 +113,9 @@ pub(crate) fn run(engine: &Engine) {
 
 /// Reads the tables of these segments, of the chunks that begin at the offset or later, and takes them into the index.
 fn learn(engine: &Engine, learnt: &mut Learnt, segments: &[(u32, u32)], reading: Reading) {
+    if reading == Reading::All {
+        reserve(engine, segments);
+    }
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         let (send, tables) = sync_channel(READ_AHEAD);
@@ -101,11 +124,7 @@ fn learn(engine: &Engine, learnt: &mut Learnt, segments: &[(u32, u32)], reading:
             scope.spawn(move || read(engine, segments, next, &send));
         }
         drop(send);
-        let first: Vec<Tables> = tables.iter().take(READ_AHEAD).collect();
-        if reading == Reading::All {
-            reserve(engine, &first, segments.len());
-        }
-        for tables in first.into_iter().chain(tables) {
+        for tables in tables {
             if engine.log().run != Run::On {
                 return;
             }
@@ -117,35 +136,27 @@ fn learn(engine: &Engine, learnt: &mut Learnt, segments: &[(u32, u32)], reading:
 /// What a reading thread does.
 fn read(engine: &Engine, segments: &[(u32, u32)], next: &AtomicUsize, send: &SyncSender<Tables>) {
     while let Some((number, from)) = segments.get(next.fetch_add(1, Relaxed)) {
-        let born = engine.segments.born(*number);
-        let mut chunks = Vec::new();
-        let end = engine.walk().each_chunk(*number, born, |met| match met {
-            Met::Chunk(head, entries) if head.at >= *from => chunks.push((head, entries)),
-            Met::Chunk(..) | Met::Damaged(_) => {}
-        });
-        let tables = Tables {
-            number: *number,
-            born,
-            chunks,
-            end,
-        };
         // Nobody takes them where the volume is being closed.
-        if send.send(tables).is_err() {
+        if send.send(Tables::read(engine, *number, *from)).is_err() {
             return;
         }
     }
 }
 
-/// Makes the index large enough at once for what so many segments hold, if they are like these: grown step by step it
-/// moves each place nine times.
-fn reserve(engine: &Engine, first: &[Tables], segments: usize) {
-    let chunks = first.iter().flat_map(|tables| &tables.chunks);
-    let entries = chunks.flat_map(|(_, entries)| entries);
-    let records = entries.filter(|entry| is_record(entry)).count();
-    let bytes: u64 = first.iter().map(|tables| u64::from(tables.end)).sum();
-    let all = segments as u64 * u64::from(engine.geometry.segment());
-    let expected = (records as u64).saturating_mul(all) / bytes.max(1);
-    let expected = usize::try_from(expected).unwrap_or(usize::MAX);
+/// Makes the index large enough at once for what these segments hold, as far as some of them tell: grown step by step it
+/// moves each place nine times, which is most of what recovery would cost.
+fn reserve(engine: &Engine, segments: &[(u32, u32)]) {
+    let some = segments
+        .iter()
+        .step_by(segments.len().div_ceil(SAMPLES).max(1));
+    let (mut records, mut sampled) = (0, 0);
+    for (number, from) in some {
+        let tables = Tables::read(engine, *number, *from);
+        let entries = tables.chunks.iter().flat_map(|(_, entries)| entries);
+        records += entries.filter(|entry| is_record(entry)).count();
+        sampled += 1;
+    }
+    let expected = records.saturating_mul(segments.len()) / sampled.max(1);
     engine.index.reserve(expected);
 }
 

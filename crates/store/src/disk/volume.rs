@@ -164,10 +164,15 @@ impl Volume {
         self.engine.may_have(self.engine.hash(key))
     }
 
-    /// How much waits to be written or read, to compare volumes by.
+    /// How much waits to be written or read, and then how many thousandths of it are in use: to compare volumes by.
     #[must_use]
-    pub fn load(&self) -> usize {
-        self.engine.log().sealed_count() + self.engine.reads.queued()
+    pub fn load(&self) -> (usize, usize) {
+        let log = self.engine.log();
+        let (sealed, free) = (log.sealed_count(), log.free_count());
+        drop(log);
+        let segments = self.engine.geometry.segments as usize;
+        let used = segments.saturating_sub(free) * 1000 / segments.max(1);
+        (sealed + self.engine.reads.queued(), used)
     }
 
     /// Its path, as it was given.

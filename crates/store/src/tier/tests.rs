@@ -28,8 +28,12 @@ impl Weigh for Meta {
     }
 }
 
-/// A store with so many volumes, each of which gets a response in its turn.
+/// A store with so many volumes.
 fn store(count: usize) -> (Arc<Store<Meta>>, Vec<TempDir>) {
+    store_with(count, Choice::RoundRobin)
+}
+
+fn store_with(count: usize, choice: Choice) -> (Arc<Store<Meta>>, Vec<TempDir>) {
     let dirs: Vec<TempDir> = (0..count).map(|_| tempfile::tempdir().unwrap()).collect();
     let volumes = dirs.iter().map(|dir| {
         let options = VolumeOptions {
@@ -45,7 +49,7 @@ fn store(count: usize) -> (Arc<Store<Meta>>, Vec<TempDir>) {
         }
         volume
     });
-    let volumes = Volumes::new(volumes.collect(), Choice::RoundRobin, None);
+    let volumes = Volumes::new(volumes.collect(), choice, None);
     let store = Store::new(Options::default());
     store.set_volumes(Some(Arc::new(volumes)));
     (store, dirs)
@@ -77,6 +81,34 @@ fn figures_of_volumes_add_up() {
     }
     assert_eq!((usage.total.objects, usage.total.puts), (9, 9));
     assert_eq!(usage.total.state, VolumeState::Serving);
+}
+
+#[test]
+fn volumes_that_have_nothing_to_do_share() {
+    let (store, _dirs) = store_with(3, Choice::LeastLoad);
+    for number in 0..30 {
+        insert(&store, &format!("key {number}"), 1);
+    }
+    for (path, each) in &store.volumes().unwrap().usage().each {
+        assert!(each.objects > 0, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_small_volume_takes_what_is_larger_than_its_records() {
+    let (store, _dirs) = store(1);
+    let slot = store.lead(KeyRef::new(b"a"));
+    let body: Vec<u8> = (0..100_000u32).map(|at| (at >> 3).to_le_bytes()[0]).collect();
+    drop(slot.insert(Meta(1), &body));
+    store.index().clear();
+    let key = KeyRef::new(b"a");
+    let object = block_on(store.load(key, |_| Vec::new(), |_| true, 1)).unwrap();
+    let mut reader = object.reader();
+    let mut read = Vec::new();
+    while let Some(slice) = block_on(reader.next()) {
+        read.extend_from_slice(&slice.unwrap().to_bytes().unwrap());
+    }
+    assert!(read == body);
 }
 
 #[test]

@@ -3,12 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
 use super::history::History;
 use super::record::{Fork, Record, grave};
-use crate::disk::{Extents, Found, Stamps, Stored, StoredBody, Volume, VolumeUsage, Writing};
+use crate::disk::{
+    Extents, Found, Refused, Stamps, Stored, StoredBody, Volume, VolumeUsage, Writing,
+};
 use crate::invalidate::Tag;
 use crate::moment::Moment;
 use crate::object::{Object, Weigh};
@@ -16,7 +19,7 @@ use crate::object::{Object, Weigh};
 /// Which of the volumes that a response fits in gets it; Squid's `store_dir_select_algorithm`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The one with the least to do.
+    /// The one with the least to do; of several the emptiest.
     #[default]
     LeastLoad,
     /// Each in its turn.
@@ -160,11 +163,15 @@ impl Volumes {
 
     /// Stores it in one of them; what another has under the same key goes.
     pub(super) fn put(&self, key: &[u8], meta: &[u8], body: &[Bytes], stamps: Stamps) {
-        let bytes = body.iter().map(|slice| slice.len() as u64).sum();
-        let chosen = self.choose(Some(bytes));
+        let bytes: usize = body.iter().map(Bytes::len).sum();
+        let chosen = self.choose(Some(bytes as u64));
         self.remove_from_all_but(chosen, key);
         let Some(volume) = chosen else { return };
-        if volume.put(key, meta, body, stamps).is_err() {
+        let put = match key.len() + meta.len() + bytes <= volume.whole_bytes_max() {
+            true => volume.put(key, meta, body, stamps),
+            false => put_in_pieces(volume, key, meta, body, stamps),
+        };
+        if put.is_err() {
             volume.remove(key); // what it has is out of date
         }
     }
@@ -215,15 +222,42 @@ impl Volumes {
 
     fn choose(&self, bytes: Option<u64>) -> Option<&Arc<Volume>> {
         let fits = |volume: &&Arc<Volume>| volume.takes(bytes) && volume.is_open();
-        let fitting = || self.all.iter().filter(fits);
         match self.choice {
-            Choice::LeastLoad => fitting().min_by_key(|volume| volume.load()),
+            Choice::LeastLoad => {
+                // Of those that are alike, each in its turn: else the first would get all as long as nobody is in a hurry.
+                let turn = self.turn.fetch_add(1, Relaxed) % self.all.len().max(1);
+                let (first, rest) = self.all.split_at(turn);
+                let all = rest.iter().chain(first).filter(fits);
+                all.min_by_key(|volume| volume.load())
+            }
             Choice::RoundRobin => {
+                let fitting = || self.all.iter().filter(fits);
                 let turn = self.turn.fetch_add(1, Relaxed);
                 fitting().nth(turn % fitting().count().max(1))
             }
         }
     }
+}
+
+/// Of what is small elsewhere, in a volume whose records are smaller. Nobody waits for room.
+fn put_in_pieces(
+    volume: &Volume,
+    key: &[u8],
+    meta: &[u8],
+    body: &[Bytes],
+    stamps: Stamps,
+) -> Result<(), Refused> {
+    let bytes = body.iter().map(|slice| slice.len() as u64).sum();
+    let mut writing = volume.begin(key, Some(bytes))?;
+    let mut cx = Context::from_waker(Waker::noop());
+    let at_once = |polled| match polled {
+        Poll::Ready(result) => result,
+        Poll::Pending => Err(Refused::Busy),
+    };
+    for slice in body {
+        at_once(writing.poll_append(&mut slice.clone(), &mut cx))?;
+    }
+    at_once(writing.poll_finish(meta, stamps, &mut cx))
 }
 
 async fn found(found: Found) -> Option<Stored> {

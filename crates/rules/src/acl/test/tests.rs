@@ -248,6 +248,17 @@ fn reply_types_need_a_reply() {
 }
 
 #[test]
+fn a_community_is_what_an_snmp_question_says() {
+    let scene = Scene::new("http://a/");
+    let mut facts = scene.facts();
+    facts.community = Some(b"public");
+    assert_eq!(asked("snmp_community private public", &facts), Ok(true));
+    assert_eq!(asked("snmp_community Public publi", &facts), Ok(false));
+    facts.community = Some(b"");
+    assert_eq!(asked("snmp_community public", &facts), Ok(false));
+}
+
+#[test]
 fn the_hop_is_known_by_peer_and_code() {
     let scene = Scene::new("http://a/");
     let mut facts = scene.facts();

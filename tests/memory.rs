@@ -1,0 +1,64 @@
+//! The memory of the program under load, with a memory cache that is full and a disk cache that overflows: never more than
+//! a fifth above `cache_mem` and 128 MiB for all the rest. A longer run by `SQUALL_REQUESTS`.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+
+use testkit::Client;
+
+use crate::disk::cache;
+use crate::disk_large::watched;
+use crate::support::{client, forward};
+use crate::versions::Versions;
+
+const CLIENTS: usize = 8;
+const REQUESTS: usize = 6_000;
+const CACHE_MEM_MIB: u64 = 32;
+/// What the program is allowed besides.
+const BESIDES_MIB: u64 = 128;
+
+/// A few that are asked for often, many that aren't, and now and then a large one.
+fn path(number: usize) -> String {
+    let drawn = testkit::hash(&number.to_le_bytes());
+    let name = match drawn % 4 {
+        0 => drawn >> 8 & 0xff,
+        1 => drawn >> 8 & 0xfff,
+        _ => drawn >> 8 & 0xf_ffff,
+    };
+    let bytes = match name % 200 {
+        0 => 3_000_000,
+        1..10 => 200_000,
+        other => 300 + other * 97,
+    };
+    format!("/{bytes}/{name}")
+}
+
+#[test]
+fn memory_stays_within_what_it_is_given() {
+    let requests = std::env::var("SQUALL_REQUESTS").ok();
+    let requests = requests.and_then(|text| text.parse().ok());
+    let requests: usize = requests.unwrap_or(REQUESTS);
+    let (dir, origin) = (cache(), Versions::start());
+    let program = forward(&format!(
+        "cache_mem {CACHE_MEM_MIB} MB\nmaximum_object_size_in_memory 1 MB\n\
+         cache_dir aufs {} 200 16 256\nmaximum_object_size 8 MB",
+        dir.path().display()
+    ));
+    let next = AtomicUsize::new(0);
+    let work = |client: &mut Client| {
+        while next.fetch_add(1, Relaxed) < requests {
+            origin.fetch(client, &path(next.load(Relaxed)));
+        }
+    };
+    let ((), most) = watched(&program, || {
+        thread::scope(|scope| {
+            for _ in 0..CLIENTS {
+                scope.spawn(|| work(&mut client(&program).keep_no_bodies()));
+            }
+        });
+    });
+    let allowed = (CACHE_MEM_MIB + BESIDES_MIB) * 1024 * 12 / 10;
+    let fetched = origin.latest();
+    println!("{requests} requests, {fetched} of them fetched: at most {most} KiB of {allowed}");
+    assert!(most <= allowed, "{most} KiB");
+}
