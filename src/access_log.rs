@@ -8,13 +8,14 @@ use config::log::USUAL_PATH;
 use config::{Config, LogModule};
 use proxy::format::Dialect;
 use proxy::log::{AccessLog, Format, Options, Place, Spec};
+use stats::Registry;
 
 use crate::{privileges, workers};
 
 /// Opens them all. That the usual place isn't there is no reason not to serve; that a named one
 /// isn't, is.
-pub(crate) fn open(config: &Config) -> anyhow::Result<AccessLog> {
-    match AccessLog::open(&specs(config)?, &options(config)) {
+pub(crate) fn open(config: &Config, registry: &Registry) -> anyhow::Result<AccessLog> {
+    match AccessLog::open(&specs(config)?, &options(config), registry) {
         Ok(log) => Ok(log),
         Err(error) if config.access_logs.is_empty() => {
             tracing::warn!("{error}; requests are not logged");
@@ -40,6 +41,8 @@ fn options(config: &Config) -> Options {
         workers: workers::count(config).max(cores),
         rotate: config.logfile_rotate,
         strip_query_terms: config.strip_query_terms,
+        client_netmask: config.client_netmask,
+        log_mime_hdrs: config.log_mime_hdrs,
         ..Options::default()
     }
 }
@@ -47,30 +50,37 @@ fn options(config: &Config) -> Options {
 /// One per `access_log` line, in their order: rules choose among them by it.
 fn specs(config: &Config) -> anyhow::Result<Vec<Spec>> {
     if config.access_logs.is_empty() {
-        return Ok(vec![Spec {
-            place: Some(Place::File(PathBuf::from(USUAL_PATH))),
-            format: Format::Native,
-            rotate: None,
-        }]);
+        let place = Place::File(PathBuf::from(USUAL_PATH));
+        return Ok(vec![Spec::new(Some(place), Format::Native)]);
     }
     let mut logs = Vec::with_capacity(config.access_logs.len());
     for log in &config.access_logs {
         logs.push(Spec {
-            place: match &log.module {
-                LogModule::None => None,
-                LogModule::File(path) => Some(Place::of(&path.to_string_lossy())),
-                // The configuration has warned of kinds that are still to come.
-                LogModule::Other(_) => Some(Place::File("/dev/null".into())),
-            },
+            place: place(config, &log.module),
             format: format(config, &log.format)?,
             rotate: log.rotate,
+            buffer_bytes: log.buffer_size.and_then(|bytes| bytes.try_into().ok()),
+            dies_on_error: log.dies_on_error,
         });
     }
     Ok(logs)
 }
 
-/// The format of that name: the configuration's own, or one that needs no line. The configuration
-/// has warned of the one that is still to come.
+fn place(config: &Config, module: &LogModule) -> Option<Place> {
+    Some(match module {
+        LogModule::None => return None,
+        LogModule::File(path) => Place::file(path.clone()),
+        LogModule::Daemon(argument) => Place::Daemon {
+            program: config.logfile_daemon.clone().unwrap_or_default(),
+            argument: argument.clone(),
+        },
+        LogModule::Syslog(facility, priority) => Place::Syslog(*facility, *priority),
+        LogModule::Udp(addr) => Place::Udp(addr.clone()),
+        LogModule::Tcp(addr) => Place::Tcp(addr.clone()),
+    })
+}
+
+/// The format of that name: the configuration's own, or one that needs no line.
 fn format(config: &Config, name: &str) -> anyhow::Result<Format> {
     let own = config.logformats.iter().rfind(|format| format.name == name);
     let Some(own) = own else {

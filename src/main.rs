@@ -21,6 +21,7 @@ mod serve;
 mod signals;
 mod snmp;
 mod store_command;
+mod store_log;
 mod supports;
 #[cfg(feature = "tui")]
 mod top;

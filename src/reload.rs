@@ -19,7 +19,7 @@ use proxy::plan::Plan;
 use crate::serve::Running;
 use crate::version::OURS;
 use crate::workers::{self, Setting};
-use crate::{access_log, config_command, supports};
+use crate::{access_log, config_command, store_log, supports};
 
 /// Does it, and tells the cache log how it went.
 pub(crate) fn run(running: &mut Running) {
@@ -52,7 +52,7 @@ fn take_effect(running: &mut Running) -> anyhow::Result<()> {
     let log = if access_log::alike(&plan.config, old) {
         before.log.clone()
     } else {
-        access_log::open(&plan.config)?
+        access_log::open(&plan.config, &running.crew.shared().registry)?
     };
     let resolver = if supports::resolve_alike(&plan.config, old) {
         before.resolver.clone()
@@ -76,6 +76,11 @@ fn take_effect(running: &mut Running) -> anyhow::Result<()> {
         log,
         resolver,
     };
+    if !store_log::alike(&setting.plan.config, old) {
+        let shared = running.crew.shared();
+        shared.store.set_journal(None);
+        running.store_log = store_log::open(&setting.plan.config, shared);
+    }
     let renewed = !access_log::alike(&setting.plan.config, old);
     running
         .crew

@@ -15,7 +15,7 @@ use std::time::Duration;
 use admin::{ConfigText, Names, Order};
 use anyhow::{Context as _, bail};
 use config::{Config, FilePlace, LogModule};
-use proxy::log::RetiredLog;
+use proxy::log::{RetiredLog, StoreLog};
 use proxy::worker::Phase;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
@@ -31,8 +31,8 @@ use crate::snmp::{self, Agent};
 use crate::version::OURS;
 use crate::workers::{self, Crew, Setting};
 use crate::{
-    access_log, config_command, console, daemon, limits, notify, privileges, reload, supports,
-    version,
+    access_log, config_command, console, daemon, limits, notify, privileges, reload, store_log,
+    supports, version,
 };
 
 /// How often what may fail is looked after.
@@ -99,7 +99,6 @@ async fn live(
     let cache_log = CacheLog::open(&config, args, built_in);
     cache_log.install()?;
     announce(&config, args, &complaints);
-    let log = access_log::open(&config)?;
     let names = Names {
         version: OURS,
         squid: version::SQUID,
@@ -107,6 +106,8 @@ async fn live(
     };
     let (orders, asked) = mpsc::channel(ORDERS_MAX);
     let shared = supports::open(&config, files, names, orders);
+    let log = access_log::open(&config, &shared.registry)?;
+    let store_log = store_log::open(&config, &shared);
     shared.admin.show_config(text);
     let mut cache_dirs = CacheDirs::new();
     cache_dirs.arrange(&config, &shared.store);
@@ -130,6 +131,7 @@ async fn live(
         crew,
         ports: opened.ports,
         retired_logs: Vec::new(),
+        store_log,
         cache_log,
         cache_dirs,
         source,
@@ -161,6 +163,7 @@ pub(crate) struct Running {
     pub(crate) ports: Ports,
     /// Logs of configurations past that transactions still write to.
     pub(crate) retired_logs: Vec<RetiredLog>,
+    pub(crate) store_log: Option<StoreLog>,
     pub(crate) cache_log: CacheLog,
     pub(crate) cache_dirs: CacheDirs,
     pub(crate) source: Source,
@@ -210,6 +213,11 @@ impl Running {
                     let shared = self.crew.shared();
                     self.cache_dirs.tend(&shared.store);
                     shared.admin.tick();
+                    if ending.is_none() && let Some(why) = self.crew.orders().log.fatal() {
+                        tracing::error!("FATAL: {why}");
+                        failure.get_or_insert(anyhow::anyhow!("{why}"));
+                        ending = Some(self.stop());
+                    }
                 }
                 () = sleep_until(patience), if ending.is_some() => {
                     tracing::warn!("workers don't end; leaving them");
@@ -262,6 +270,9 @@ impl Running {
         tracing::info!("Rotating the logs");
         self.crew.orders().log.rotate();
         self.cache_log.rotate();
+        if let Some(log) = &self.store_log {
+            log.rotate();
+        }
         self.retired_logs.retain(RetiredLog::reopen);
         self.crew.shared().helpers.restart();
     }
@@ -269,6 +280,9 @@ impl Running {
     fn close_logs(&self) {
         self.crew.orders().log.close(LOG_PATIENCE);
         for log in &self.retired_logs {
+            log.close(LOG_PATIENCE);
+        }
+        if let Some(log) = &self.store_log {
             log.close(LOG_PATIENCE);
         }
     }
@@ -281,13 +295,17 @@ fn log_files(config: &Config) -> impl Iterator<Item = &Path> {
         .iter()
         .filter_map(|log| match &log.module {
             LogModule::File(path) => Some(path.as_path()),
-            LogModule::None | LogModule::Other(_) => None,
+            LogModule::None
+            | LogModule::Daemon(_)
+            | LogModule::Syslog(..)
+            | LogModule::Udp(_)
+            | LogModule::Tcp(_) => None,
         });
     let cache = match &config.cache_log {
         FilePlace::File(path) => Some(path.as_path()),
         FilePlace::Unset | FilePlace::None => None,
     };
-    access.chain(cache)
+    access.chain(cache).chain(store_log::path(config))
 }
 
 /// Says who starts, where and with what.

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use conformance::cache::{self, Suite};
-use conformance::{Programs, SQUID, access, refresh};
+use conformance::{Programs, SQUID, access, log, refresh};
 
 /// Families of which each matters by itself, and that are tried within seconds.
 const QUICK: [&str; 5] = [
@@ -31,6 +31,15 @@ fn squid_finds_the_same_fresh() {
     let report = refresh::compare(&programs).unwrap();
     println!("{report}");
     assert!(report.pairs() > 9000, "cases are missing");
+    assert!(report.is_as_expected(), "{report}");
+}
+
+#[test]
+fn squid_logs_the_same() {
+    let Some(programs) = programs() else { return };
+    let report = log::compare(&programs).unwrap();
+    println!("{report}");
+    assert!(report.pairs() > 5000, "cases are missing");
     assert!(report.is_as_expected(), "{report}");
 }
 

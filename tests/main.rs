@@ -48,6 +48,8 @@ mod hostile_origin;
 mod house;
 mod letter;
 mod login;
+mod log_places;
+mod log_readers;
 mod logs;
 mod manager;
 mod manager_pages;

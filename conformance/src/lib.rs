@@ -4,6 +4,7 @@
 pub mod access;
 pub mod cache;
 mod expected;
+pub mod log;
 pub mod monitoring;
 mod programs;
 pub mod refresh;

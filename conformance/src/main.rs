@@ -1,4 +1,5 @@
 //! `conformance access [FAMILY…]` and `conformance refresh`: the matrices of access decisions and of freshness.
+//! `conformance log`: log lines of both.
 //! `conformance monitoring`: what tools that watch a Squid see of both. `conformance cache`: the public suite for HTTP caches. See `conformance/README.md`.
 
 #![expect(clippy::print_stdout, reason = "a command talks to its user")]
@@ -9,11 +10,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use conformance::cache::{self, Suite};
-use conformance::{Programs, Report, SQUID, access, monitoring, refresh};
+use conformance::{Programs, Report, SQUID, access, log, monitoring, refresh};
 
 const HELP: &str = "\
 conformance access [FAMILY…]    the matrix of access decisions, or these families of it
 conformance refresh             the matrix of freshness
+conformance log                 log lines, field by field
 conformance monitoring          what tools that watch a Squid see, item by item
 conformance cache [--beside]    the public suite for HTTP caches; Squid, Varnish and nginx beside us
 
@@ -29,6 +31,7 @@ fn main() -> Result<ExitCode> {
             tell(&access::compare(&programs()?, wanted)?)
         }
         Some((command, [])) if command == "refresh" => tell(&refresh::compare(&programs()?)?),
+        Some((command, [])) if command == "log" => tell(&log::compare(&programs()?)?),
         Some((command, [])) if command == "monitoring" => {
             let outcome = monitoring::compare(&programs()?)?;
             print!("{outcome}");

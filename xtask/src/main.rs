@@ -18,6 +18,7 @@ cargo xtask ci            what CI does: format, lints, tests, documentation
 cargo xtask docs          write the pages that come from tables
 cargo xtask conformance access [FAMILY…]   decide beside Squid, and tell where the two differ
 cargo xtask conformance refresh   the same for what is fresh, by refresh_pattern
+cargo xtask conformance log       the same for lines of logs
 cargo xtask conformance monitoring   what tools that watch a Squid see of both
 cargo xtask conformance cache [--beside]   run the public suite for HTTP caches; --beside: against others too
 cargo xtask bench hits    measure Squall beside its peers; `cargo xtask bench hits --help` names the options

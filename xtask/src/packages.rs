@@ -45,6 +45,12 @@ pub(crate) const TEST: &[Need] = &[
         "/usr/share/squid-langpack/de/ERR_ACCESS_DENIED",
         "squid-langpack",
     ),
+    need("calamaris", "calamaris"),
+    need("goaccess", "goaccess"),
+    need("sarg", "sarg"),
+    need("/usr/share/lightsquid/lightparser.pl", "lightsquid"),
+    need("webalizer", "webalizer"),
+    need("/usr/lib/cgi-bin/awstats.pl", "awstats"),
 ];
 
 /// What the load harness starts.

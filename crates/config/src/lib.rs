@@ -23,7 +23,7 @@ pub use model::access::{
 pub use model::cache::{MemoryCacheMode, RefreshOptions, RefreshPattern, Replacement};
 pub use model::cache_dir::{CacheDir, DirChoice, DirKind, DirTuning};
 pub use model::deny_info::{DenyAnswer, DenyInfo};
-pub use model::log::{AccessLog, LogFormat, LogModule};
+pub use model::log::{AccessLog, LogAddr, LogFormat, LogModule};
 pub use model::manager::{ManagerPassword, Protection};
 pub use model::peer::{Peer, PeerKind, PeerLogin, PeerOptions};
 pub use model::port::{Accel, KeepAlive, PmtuDiscovery, Port, PortMode, VirtualPort};

@@ -39,6 +39,7 @@ pub(crate) async fn serve(
     };
     output.pace = cx.plan.delays.of_client(cx, received); // client_delay_pools
     let adapted = Adapted::default();
+    let content_bytes = input.content_bytes();
     let outcome = respond(cx, received, &adapted, input, output, record);
     let mut reply = settle(cx, received, outcome.await, output, record);
     let after = match &mut reply {
@@ -52,6 +53,7 @@ pub(crate) async fn serve(
     if let Some(response) = reply {
         response.recycle(cx);
     }
+    record.request_bytes += content_bytes.get();
     close_record(cx, received.connection, record, Some(&adapted.of(received)));
     after
 }
@@ -310,6 +312,7 @@ fn close_record(
     };
     let facts = LogFacts {
         record,
+        client: record.client,
         method: received.head.method.as_str().as_bytes(),
         url: received.target.url(),
         version: match received.head.version {

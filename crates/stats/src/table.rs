@@ -203,8 +203,8 @@ table! {
     HelperLogLinesLost "helper_log_lines_lost" Count "Lines of helpers' standard error left out of the log.";
 
     // The log.
-    LogLines "log_lines" Count "Access log lines handed to the writer.";
-    LogLinesLost "log_lines_lost" Count "Access log lines dropped because the writer was behind.";
+    LogLines "log_lines" Count "Lines of access logs and of the store log.";
+    LogLinesLost "log_lines_lost" Count "Lines of those lost because the log was too slow or could not be written.";
 
     // The SNMP agent.
     SnmpDatagrams "snmp_datagrams" Count "Datagrams that came to the SNMP port.";

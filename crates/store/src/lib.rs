@@ -17,6 +17,7 @@ mod collapse;
 mod content;
 mod disk;
 mod invalidate;
+mod journal;
 mod key;
 mod memory;
 mod moment;
@@ -45,6 +46,7 @@ pub use disk::{
     ImageReader, ImageWriter, Inserted, Place, Places, SizeCode, Title, Uses, VolumeIndex,
 };
 pub use invalidate::{Aim, Ban, KeyTest, Tag, TooManyBans, Way};
+pub use journal::{Event, Journal};
 pub use key::KeyRef;
 pub use object::{Object, Weigh};
 pub use options::{Options, Policy};

@@ -11,6 +11,7 @@ use arc_swap::ArcSwapOption;
 use crate::collapse::{Begin, Entrance, Lead, Slot, Waiting};
 use crate::content::{Done, Fill, Filler, Keep, joined};
 use crate::invalidate::Ledger;
+use crate::journal::{Event, Journal, JournalSlot};
 use crate::key::KeyRef;
 use crate::memory::Index;
 use crate::object::{Object, Weigh};
@@ -27,6 +28,7 @@ pub struct Store<M: Weigh> {
     limits: Limits,
     counters: Arc<Counters>,
     volumes: ArcSwapOption<Volumes>,
+    journal: JournalSlot<M>,
 }
 
 impl<M: Weigh> Store<M> {
@@ -40,6 +42,7 @@ impl<M: Weigh> Store<M> {
             options,
             counters: Arc::default(),
             volumes: ArcSwapOption::empty(),
+            journal: JournalSlot::empty(),
         })
     }
 
@@ -193,7 +196,7 @@ impl<M: Weigh> Store<M> {
             .map(|(part, first, length)| (part.reader(), *first, *length));
         let body = joined(readers, &self.counters)?;
         let object = Object::done(key, meta(), body, judged, &self.counters);
-        drop(self.index.join(key, parts, &object)?);
+        self.released(&self.index.join(key, parts, &object)?);
         self.save(&object);
         self.stands(&object).then_some(object)
     }
@@ -203,8 +206,9 @@ impl<M: Weigh> Store<M> {
         let on_disk = self
             .volumes()
             .is_some_and(|volumes| volumes.remove(key.url()));
-        let in_memory = self.index.remove_if(key, |_| true).len();
-        in_memory.max(usize::from(on_disk))
+        let in_memory = self.index.remove_if(key, |_| true);
+        self.released(&in_memory);
+        in_memory.len().max(usize::from(on_disk))
     }
 
     /// Removes this object; false if it wasn't in memory.
@@ -220,10 +224,11 @@ impl<M: Weigh> Store<M> {
 
     pub(crate) fn remove_from_memory(&self, object: &Arc<Object<M>>) -> bool {
         let key = KeyRef::new(object.key());
-        !self
+        let removed = self
             .index
-            .remove_if(key, |other| Arc::ptr_eq(other, object))
-            .is_empty()
+            .remove_if(key, |other| Arc::ptr_eq(other, object));
+        self.released(&removed);
+        !removed.is_empty()
     }
 
     /// Removes everything; returns how many objects there were in memory.
@@ -346,7 +351,7 @@ impl<M: Weigh> Store<M> {
         let keep = if for_memory { keep } else { Keep::ShareOnly };
         let fill = Fill::new(length, &self.counters);
         let object = Object::filling(key, meta, Arc::clone(&fill), asked, &self.counters);
-        drop(self.index.link(key, &object));
+        self.released(&self.index.link(key, &object));
         self.limit_variants(key, &object);
         self.stands(&object);
         self.make_room();
@@ -358,7 +363,7 @@ impl<M: Weigh> Store<M> {
     }
 
     pub(crate) fn completed(&self, object: &Arc<Object<M>>) {
-        drop(self.index.completed(object));
+        self.released(&self.index.completed(object));
         if !self.make_room() {
             count(&self.counters.refusals);
             self.unlink(object);
@@ -374,7 +379,7 @@ impl<M: Weigh> Store<M> {
     ) -> Option<Arc<Object<M>>> {
         let key = KeyRef::new(cut.key());
         let object = Object::done(key, meta, prefix, cut.judged(), &self.counters);
-        drop(self.index.shorten(key, cut, &object)?);
+        self.released(&self.index.shorten(key, cut, &object)?);
         self.limit_variants(key, &object);
         if !self.make_room() {
             count(&self.counters.refusals);
@@ -385,11 +390,38 @@ impl<M: Weigh> Store<M> {
 
     /// The end of a fill that isn't kept: it goes, and so does what it supersedes.
     pub(crate) fn unkept(&self, object: &Arc<Object<M>>) {
-        drop(self.index.remove_unkept(object));
+        self.released(&self.index.remove_unkept(object));
     }
 
     pub(crate) fn unlink(&self, object: &Arc<Object<M>>) {
         self.remove_from_memory(object);
+    }
+
+    /// Who is told from now on what becomes of stored responses.
+    pub fn set_journal(&self, journal: Option<Box<dyn Journal<M>>>) {
+        self.journal.set(journal);
+    }
+
+    pub(crate) fn note(&self, event: Event, object: &Object<M>) {
+        self.journal.note(event, object);
+    }
+
+    fn released(&self, removed: &[Arc<Object<M>>]) {
+        for object in removed {
+            self.note(Event::Released, object);
+        }
+    }
+
+    /// What is on disk too has not left the store.
+    fn evicted(&self, removed: &[Arc<Object<M>>]) {
+        if self.journal.is_empty() {
+            return;
+        }
+        for object in removed {
+            if !self.may_be_on_disk(KeyRef::new(object.key())) {
+                self.note(Event::Released, object);
+            }
+        }
     }
 }
 

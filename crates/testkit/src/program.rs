@@ -92,6 +92,12 @@ impl Builder {
         self
     }
 
+    /// The folder that `{dir}` stands for.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
     /// Writes a file into the program's folder, so that the configuration can name it as `{dir}/name`.
     #[must_use]
     #[track_caller]

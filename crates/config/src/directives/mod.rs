@@ -197,11 +197,6 @@ const fn checked((_, read, _): Fate, (status, _, harmless): Fate) -> Fate {
     (status, read, harmless)
 }
 
-/// Not yet; the reader says what there is to say.
-const fn not_yet_told(area: Area, read: Reader) -> Fate {
-    (Status::NotYet(area), Some(read), None)
-}
-
 /// Never; these values need no word.
 const fn refused_unless(why: &'static str, harmless: &'static [&'static str]) -> Fate {
     (Status::Refused(why), None, Some(harmless))

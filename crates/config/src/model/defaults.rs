@@ -197,6 +197,8 @@ impl Default for Config {
             logfile_rotate: 10,
             strip_query_terms: true,
             log_mime_hdrs: false,
+            logfile_daemon: None,
+            client_netmask: None,
             debug_options: String::new(),
             dns_nameservers: Vec::new(),
             dns_timeout: Duration::from_secs(30),

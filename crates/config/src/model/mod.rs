@@ -20,7 +20,7 @@ pub mod rewrite;
 pub mod values;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -423,8 +423,12 @@ pub struct Config {
     pub logfile_rotate: u32,
     /// Log URLs without their query.
     pub strip_query_terms: bool,
-    /// Add both heads to native lines.
+    /// Add both heads to lines in Squid's and web servers' formats.
     pub log_mime_hdrs: bool,
+    /// The program for logs of `daemon:`; `None` is the usual one, whose work is ours.
+    pub logfile_daemon: Option<PathBuf>,
+    /// The bits of client addresses that logs show.
+    pub client_netmask: Option<IpAddr>,
     /// Verbosity as written; empty is `ALL,1`.
     pub debug_options: String,
 

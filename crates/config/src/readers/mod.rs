@@ -31,6 +31,7 @@ impl Draft {
     pub(crate) fn resolve(&mut self) -> Option<Problem> {
         self.apply_old_logs();
         self.apply_default_format();
+        self.apply_log_daemon();
         // "The first port" is one for clients, wherever its line is.
         let ports = &mut self.config.ports;
         ports.sort_by_key(|port| port.mode == PortMode::Manager);

@@ -33,7 +33,7 @@ pub(crate) fn useragent_log(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
 fn field_log(draft: &mut Draft, line: &mut Line<'_>, format: &str) -> Outcome {
     let place = line.required("file name")?;
     if place != "none" {
-        let log = plain(log::module(&place), format, line.place);
+        let log = plain(log::module(line, &place)?, format, line.place);
         draft.old_logs.logs.push(log);
     }
     Ok(())
@@ -60,7 +60,7 @@ fn plain(module: LogModule, format: &str, place: &Place) -> AccessLog {
         acls: Vec::new(),
         rotate: None,
         buffer_size: None,
-        drop_on_error: false,
+        dies_on_error: false,
         place: place.clone(),
     }
 }

@@ -114,17 +114,6 @@ pub(crate) fn icap_service_failure_limit(_: &mut Draft, line: &mut Line<'_>) -> 
     }
 }
 
-/// The program is ours, unless it is another than Squid's.
-pub(crate) fn logfile_daemon(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
-    let path = line.text_word()?;
-    let program = path.rsplit('/').next().unwrap_or_default();
-    if !matches!(program, "log_file_daemon" | "logfile-daemon" | "none") {
-        let meaning = "A thread of our own writes the logs; this program is not started.";
-        draft.not_yet(line, "logfile_daemon", meaning);
-    }
-    Ok(())
-}
-
 pub(crate) fn collapsed_forwarding(draft: &mut Draft, line: &mut Line<'_>) -> Outcome {
     draft.config.collapsed_forwarding = Some(line.on_off()?);
     Ok(())
@@ -302,13 +291,6 @@ mod tests {
                 .len()
                 == 1
         );
-    }
-
-    #[test]
-    fn a_log_program_of_ones_own_is_missed() {
-        let said = |text: &str| config(text).warnings.len();
-        assert_eq!(said("logfile_daemon /usr/lib/squid/log_file_daemon"), 0);
-        assert_eq!(said("logfile_daemon /usr/lib/squid/log_db_daemon"), 1);
     }
 
     #[test]

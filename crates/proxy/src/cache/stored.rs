@@ -214,6 +214,18 @@ impl StoredResponse {
         })
     }
 
+    /// Date, Last-Modified and Expires, as they stand in its head; in Unix seconds.
+    pub(crate) fn stated_times(&self) -> [Option<i64>; 3] {
+        [&b"date"[..], b"last-modified", b"expires"]
+            .map(|name| self.field(name).and_then(date::parse))
+    }
+
+    /// Its Content-Length, if it has one.
+    pub(crate) fn stated_length(&self) -> Option<u64> {
+        let length = self.field(b"content-length")?;
+        wire::value::decimal(length)
+    }
+
     /// Its content type.
     pub(crate) fn content_type(&self) -> &[u8] {
         self.within(&self.content_type)

@@ -22,6 +22,8 @@ pub(super) enum Code {
     HopLocalPort,
     /// A mark or type of service that no socket has.
     NoMark,
+    /// The same of a connection to a hop, if there was one.
+    NoHopMark,
     /// Seconds since 1970.
     Seconds,
     /// The part of a second.
@@ -115,9 +117,9 @@ pub(super) const TABLE: &[Row] = &[
     row("oa", Code::HopLocalIp),
     row("<lp", Code::HopLocalPort),
     row(">qos", Code::NoMark),
-    row("<qos", Code::NoMark),
+    row("<qos", Code::NoHopMark),
     row(">nfmark", Code::NoMark),
-    row("<nfmark", Code::NoMark),
+    row("<nfmark", Code::NoHopMark),
     absent(">handshake"),
     absent("transport::>connection_id"),
     row("ts", Code::Seconds),

@@ -70,7 +70,7 @@ impl<'a> Scene<'a> {
     pub(crate) fn of_log(facts: &LogFacts<'a>, strip_query: bool) -> Self {
         Self {
             unix_ms: facts.record.finished_unix_ms,
-            client: facts.record.client,
+            client: facts.client,
             method: facts.method,
             url: facts.url,
             version: facts.version,

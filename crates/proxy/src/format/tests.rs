@@ -128,7 +128,7 @@ fn codes_show_what_squid_shows() {
     let case = Case::new(ODD);
     for (text, expected) in [
         ("%>a %>p %la %>lp", "192.0.2.7 42670 192.0.2.1 3128"),
-        ("%<a %<A %<la %<p", "127.0.0.1 127.0.0.1 - 0"),
+        ("%<a %<A %<la %<p", "127.0.0.1 127.0.0.1 - -"),
         ("%ts.%03tu %tS", "1795183000.944 1795183000.497"),
         (
             "[%tl] %tg %{%Y}tl",

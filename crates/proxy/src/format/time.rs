@@ -7,18 +7,24 @@ const LOCAL: &str = "%d/%b/%Y:%H:%M:%S %z";
 /// `%tg` without an argument.
 const UTC: &str = "%d/%b/%Y:%H:%M:%S";
 
-/// Local time as web servers log it, kept for the second it is good for.
+/// A time in a form, usually that of web servers' logs, kept for the second it is good for.
 #[derive(Debug)]
 pub(crate) struct LocalTime {
     zone: TimeZone,
+    form: &'static str,
     second: i64,
     shown: String,
 }
 
 impl LocalTime {
     pub(crate) const fn new(zone: TimeZone) -> Self {
+        Self::in_form(zone, LOCAL)
+    }
+
+    pub(crate) const fn in_form(zone: TimeZone, form: &'static str) -> Self {
         Self {
             zone,
+            form,
             second: i64::MIN,
             shown: String::new(),
         }
@@ -31,7 +37,7 @@ impl LocalTime {
             self.second = second;
             self.shown.clear();
             let zone = self.zone.clone();
-            push(unix_ms, zone, LOCAL, &mut self.shown);
+            push(unix_ms, zone, self.form, &mut self.shown);
         }
         self.shown.as_bytes()
     }

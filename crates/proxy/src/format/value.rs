@@ -59,6 +59,8 @@ pub(super) fn push(
         // The first two became text when they were compiled.
         Code::Percent | Code::Byte | Code::Absent => Kind::Text,
         Code::NoMark => text(b"0x0"),
+        Code::NoHopMark if talk.is_some_and(|talk| talk.local.is_some()) => text(b"0x0"),
+        Code::NoHopMark => Kind::Text,
         Code::Method => text(scene.method),
         Code::LoggedUrl if scene.whole_url => text(scene.url),
         Code::LoggedUrl => text(stripped(scene.method, scene.url)),
@@ -107,7 +109,7 @@ pub(super) fn push(
             Some(HopName::Host(host)) => text(host.as_bytes()),
             _ => Kind::Text,
         },
-        Code::HopPort => known(talk.map(|talk| u64::from(talk.port)), out),
+        Code::HopPort => known(there(talk.map(|talk| talk.port)), out),
         Code::HopLocalIp => {
             let local = talk.and_then(|talk| talk.local);
             local.map_or(Kind::Text, |local| ip(local.ip(), out))
@@ -116,7 +118,7 @@ pub(super) fn push(
             let local = talk.and_then(|talk| talk.local);
             known(local.map(|local| local.port().into()), out)
         }
-        Code::HopStatus => known(talk.map(|talk| talk.status.into()), out),
+        Code::HopStatus => known(there(talk.map(|talk| talk.status)), out),
         Code::Attempts => known(talk.map(|talk| talk.attempts.into()), out),
         Code::HopAnswerTime => span(talk.and_then(HopTalk::answered_after_ns), piece, out),
         Code::Elapsed => span(record.map(Record::elapsed_ns), piece, out),
@@ -199,6 +201,11 @@ fn number(number: u64, out: &mut Vec<u8>) -> Kind {
 /// A number that is there; 0 shows as it is.
 fn known(value: Option<u64>, out: &mut Vec<u8>) -> Kind {
     value.map_or(Kind::Text, |value| number(value, out))
+}
+
+/// A number that is 0 where there is none.
+fn there(value: Option<u16>) -> Option<u64> {
+    value.filter(|&value| value > 0).map(u64::from)
 }
 
 /// The first digits of a part of a second.

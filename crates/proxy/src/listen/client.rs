@@ -1,6 +1,7 @@
 //! The client's side of a connection: what was read from it and what is written to it. The two
 //! halves are apart, so that a reply may go out while the request's content still comes in.
 
+use std::cell::Cell;
 use std::io::{self, IoSlice};
 use std::iter;
 use std::os::fd::AsFd;
@@ -53,6 +54,8 @@ pub(crate) struct ClientIn {
     pub(crate) input: Input,
     body: Option<BodyDecoder>,
     body_bytes_left: u64,
+    /// Content of the request that has been read, for who can't ask us while we are lent.
+    content_bytes: Rc<Cell<u64>>,
     handed: usize,
     body_timeout: Duration,
     closed: bool,
@@ -67,6 +70,7 @@ impl ClientIn {
             input: Input::default(),
             body: None,
             body_bytes_left: 0,
+            content_bytes: Rc::default(),
             handed: 0,
             body_timeout: Duration::ZERO,
             closed: false,
@@ -108,12 +112,18 @@ impl ClientIn {
         timeout: Duration,
     ) {
         self.handed = 0;
+        self.content_bytes.set(0);
         self.body_timeout = timeout;
         self.body_bytes_left = bytes_max.unwrap_or(u64::MAX);
         self.body = match framing {
             Framing::None | Framing::Length(0) => None,
             framing => Some(BodyDecoder::new(framing, limits)),
         };
+    }
+
+    /// How much of the request's content has been read, without its framing.
+    pub(crate) fn content_bytes(&self) -> Rc<Cell<u64>> {
+        Rc::clone(&self.content_bytes)
     }
 
     /// Has all content been read?
@@ -139,6 +149,7 @@ impl ClientIn {
                         .checked_sub(taken)
                         .ok_or(ClientError::TooBig)?;
                     self.handed = len;
+                    self.content_bytes.update(|bytes| bytes + taken);
                     return Ok(self.input.unread().get(..len));
                 }
                 Step::End { consumed } => {

@@ -1,14 +1,17 @@
-//! The way to the access logs: what opens, rotates and closes them, and what each worker writes through. The thread
-//! behind it is in `writer.rs`.
+//! The way to the access logs: what opens, rotates and closes them, and what each worker writes through. What is
+//! behind it is in `outlet.rs`.
 
-use std::sync::atomic::Ordering;
+use std::net::IpAddr;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use stats::Registry;
 
 use super::LogFacts;
 use super::line::Format;
-use super::output::{OpenError, Output, Place};
-use super::writer::{Log, Renewal, Shared, start};
+use super::outlet::{Draft, Outlet, Renewal};
+use super::output::{OpenError, Place};
+use super::show::Show;
 
 /// One access log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +22,23 @@ pub struct Spec {
     pub format: Format,
     /// Old files kept on rotation, where the log has its own number.
     pub rotate: Option<u32>,
+    /// Bytes that a worker's buffer holds at most, where that is more than usual (`buffer-size`).
+    pub buffer_bytes: Option<usize>,
+    /// A line that can't be written is the end of the proxy (`on-error=die`).
+    pub dies_on_error: bool,
+}
+
+impl Spec {
+    /// A log as it is without options.
+    pub const fn new(place: Option<Place>, format: Format) -> Self {
+        Self {
+            place,
+            format,
+            rotate: None,
+            buffer_bytes: None,
+            dies_on_error: false,
+        }
+    }
 }
 
 /// What all access logs share.
@@ -30,7 +50,11 @@ pub struct Options {
     pub rotate: u32,
     /// Cut URLs after their `?` (`strip_query_terms`).
     pub strip_query_terms: bool,
-    /// Bytes that a worker's buffer holds at most while the disk is slow.
+    /// The bits of client addresses that are shown (`client_netmask`).
+    pub client_netmask: Option<IpAddr>,
+    /// Add both heads to lines in Squid's and web servers' formats (`log_mime_hdrs`).
+    pub log_mime_hdrs: bool,
+    /// Bytes that a worker's buffer holds at most while a log is slow; one for each worker and log.
     pub buffer_bytes_max: usize,
 }
 
@@ -40,6 +64,8 @@ impl Default for Options {
             workers: 1,
             rotate: 10,
             strip_query_terms: true,
+            client_netmask: None,
+            log_mime_hdrs: false,
             buffer_bytes_max: 4 << 20,
         }
     }
@@ -47,45 +73,51 @@ impl Default for Options {
 
 /// The access logs: given to the workers as [`LogHandle`]s.
 #[derive(Clone, Debug, Default)]
-pub struct AccessLog(pub(super) Option<Arc<Door>>);
+pub struct AccessLog(Option<Arc<Door>>);
 
 impl AccessLog {
-    /// Opens all logs and starts their thread; with no log there is none. Logs to the same
-    /// place share it.
+    /// Opens all logs and starts their threads; with no log there is none. Logs to the same place share it.
     ///
     /// # Errors
-    /// The first place that can't be opened, or the thread that can't be started.
-    pub fn open(specs: &[Spec], options: &Options) -> Result<Self, OpenError> {
-        let mut outputs: Vec<Output> = Vec::new();
-        let mut logs = Vec::with_capacity(specs.len());
-        for spec in specs {
-            let output = match &spec.place {
-                Some(place) => {
-                    let rotate = spec.rotate.unwrap_or(options.rotate);
-                    Some(shared_output(&mut outputs, place, rotate)?)
-                }
-                None => None,
-            };
-            logs.push(Log {
+    /// The first place that can't be opened, or whose thread can't be started.
+    pub fn open(specs: &[Spec], options: &Options, registry: &Registry) -> Result<Self, OpenError> {
+        let mut drafts: Vec<Draft> = Vec::new();
+        let places = specs
+            .iter()
+            .map(|spec| outlet_of(&mut drafts, spec, options));
+        let places: Vec<_> = places.collect();
+        if drafts.is_empty() {
+            return Ok(Self(None));
+        }
+        let show = Arc::new(Show::new(options));
+        let workers = options.workers.max(1);
+        let mut door = Door {
+            logs: Vec::with_capacity(specs.len()),
+            outlets: Vec::with_capacity(drafts.len()),
+            workers,
+            shows_fields: specs.iter().any(|spec| spec.format.shows_fields()),
+            shows_reply: specs.iter().any(|spec| spec.format.shows_reply(&show)),
+        };
+        for draft in drafts {
+            let place = draft.place.clone();
+            let outlet = Arc::new(Outlet::new(draft, workers, Arc::clone(&show)));
+            let started = outlet.start(registry.cells());
+            started.map_err(|reason| OpenError { place, reason })?;
+            door.outlets.push(outlet);
+        }
+        for (spec, place) in specs.iter().zip(places) {
+            door.logs.push(Log {
                 format: spec.format.clone(),
-                output,
+                outlet: place.and_then(|place| door.outlets.get(place).cloned()),
             });
         }
-        let Some(first) = outputs.first().map(|output| output.place().clone()) else {
-            return Ok(Self(None));
-        };
-        let shared = Arc::new(Shared::new(logs, outputs.len(), options));
-        start(&shared, outputs).map_err(|reason| OpenError {
-            place: first,
-            reason,
-        })?;
-        Ok(Self(Some(Arc::new(Door(shared)))))
+        Ok(Self(Some(Arc::new(door))))
     }
 
     /// The handle of a worker, counted from 0.
     pub fn handle(&self, worker: usize) -> LogHandle {
         LogHandle(self.0.clone().map(|door| Desk {
-            worker: worker % door.0.workers,
+            worker: worker % door.workers,
             door,
         }))
     }
@@ -107,35 +139,43 @@ impl AccessLog {
     }
 
     fn renew(&self, renewal: Renewal) {
-        if let Some(door) = &self.0 {
-            door.0.order(|orders| orders.renewal = Some(renewal));
+        for outlet in self.outlets() {
+            outlet.renew(renewal);
         }
+    }
+
+    pub(super) fn outlets(&self) -> &[Arc<Outlet>] {
+        self.0.as_ref().map_or(&[], |door| &door.outlets)
     }
 
     /// Waits until all that was logged so far is written, or `grace` is over. Was it written?
     pub fn flush(&self, grace: Duration) -> bool {
-        let Some(door) = &self.0 else { return true };
-        let wanted = door.0.order(|orders| {
-            orders.flush_wanted += 1;
-            orders.flush_wanted
-        });
-        door.0
-            .wait_for(grace, |orders| orders.ended || orders.flush_done >= wanted)
+        let wanted = self.outlets().iter().map(|outlet| outlet.flush());
+        let wanted: Vec<u64> = wanted.collect();
+        let until = Instant::now() + grace;
+        let mut outlets = self.outlets().iter().zip(wanted);
+        outlets.all(|(outlet, wanted)| {
+            let left = until.saturating_duration_since(Instant::now());
+            outlet.wait_for(left, |orders| orders.ended || orders.flush_done >= wanted)
+        })
     }
 
-    /// Writes what was logged and ends the thread; what is logged later is lost.
+    /// Writes what was logged and ends the threads; what is logged later is lost.
     /// Waits `grace` at most: a pipe that nobody reads must not keep the program alive.
     pub fn close(&self, grace: Duration) -> bool {
-        let Some(door) = &self.0 else { return true };
-        door.0.order(|orders| orders.stop = true);
-        door.0.wait_for(grace, |orders| orders.ended)
+        for outlet in self.outlets() {
+            outlet.stop();
+        }
+        let until = Instant::now() + grace;
+        self.outlets().iter().all(|outlet| {
+            let left = until.saturating_duration_since(Instant::now());
+            outlet.wait_for(left, |orders| orders.ended)
+        })
     }
 
-    /// Lines lost because a buffer was full.
-    pub fn dropped_lines(&self) -> u64 {
-        self.0
-            .as_ref()
-            .map_or(0, |door| door.0.dropped.load(Ordering::Relaxed))
+    /// Why the proxy must end, since a log lost lines that says `on-error=die`.
+    pub fn fatal(&self) -> Option<&str> {
+        self.outlets().iter().find_map(|outlet| outlet.fatal())
     }
 }
 
@@ -181,16 +221,12 @@ impl LogHandle {
 
     /// Does any log show the request's `Referer` or `User-Agent`? If not, they needn't be looked up.
     pub fn shows_fields(&self) -> bool {
-        self.0.as_ref().is_some_and(|desk| {
-            let mut logs = desk.door.0.logs.iter();
-            logs.any(|log| log.format.shows_fields())
-        })
+        self.0.as_ref().is_some_and(|desk| desk.door.shows_fields)
     }
 
     /// Does any log show fields of the reply? If so, its head is to be kept.
     pub(crate) fn shows_reply(&self) -> bool {
-        let desk = self.0.as_ref();
-        desk.is_some_and(|desk| desk.door.0.shows_reply)
+        self.0.as_ref().is_some_and(|desk| desk.door.shows_reply)
     }
 
     /// Writes the transaction's line to each log.
@@ -204,34 +240,55 @@ impl LogHandle {
         let Some(Desk { door, worker }) = &self.0 else {
             return;
         };
-        for (number, log) in door.0.logs.iter().enumerate() {
+        for (number, log) in door.logs.iter().enumerate() {
             if wanted(number) {
-                let Some(output) = log.output else { return };
-                door.0.append(*worker, output, &log.format, facts);
+                let Some(outlet) = &log.outlet else { return };
+                outlet.append(*worker, &log.format, facts);
             }
         }
     }
 }
 
-/// Held by all who can log; when the last one goes, the thread ends.
+/// Held by all who can log; when the last one goes, the threads end.
 #[derive(Debug)]
-pub(super) struct Door(pub(super) Arc<Shared>);
+struct Door {
+    logs: Vec<Log>,
+    outlets: Vec<Arc<Outlet>>,
+    workers: usize,
+    shows_fields: bool,
+    shows_reply: bool,
+}
+
+#[derive(Debug)]
+struct Log {
+    format: Format,
+    /// `None`: `access_log none`.
+    outlet: Option<Arc<Outlet>>,
+}
 
 impl Drop for Door {
     fn drop(&mut self) {
-        self.0.order(|orders| orders.stop = true);
+        for outlet in &self.outlets {
+            outlet.stop();
+        }
     }
 }
 
-/// The output of that place, opened if it isn't yet.
-fn shared_output(
-    outputs: &mut Vec<Output>,
-    place: &Place,
-    rotate: u32,
-) -> Result<usize, OpenError> {
-    if let Some(known) = outputs.iter().position(|open| open.place() == place) {
-        return Ok(known);
-    }
-    outputs.push(Output::open(place.clone(), rotate)?);
-    Ok(outputs.len() - 1)
+/// The number of the outlet to that place. Of logs that share one, the first says how it rotates.
+fn outlet_of(drafts: &mut Vec<Draft>, spec: &Spec, options: &Options) -> Option<usize> {
+    let place = spec.place.as_ref()?;
+    let number = drafts.iter().position(|known| known.place == *place);
+    let number = number.unwrap_or_else(|| {
+        drafts.push(Draft {
+            place: place.clone(),
+            rotate: spec.rotate.unwrap_or(options.rotate),
+            buffer_bytes_max: options.buffer_bytes_max,
+            dies_on_error: false,
+        });
+        drafts.len() - 1
+    });
+    let draft = drafts.get_mut(number)?;
+    draft.dies_on_error |= spec.dies_on_error;
+    draft.buffer_bytes_max = draft.buffer_bytes_max.max(spec.buffer_bytes.unwrap_or(0));
+    Some(number)
 }

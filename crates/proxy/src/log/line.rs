@@ -3,14 +3,22 @@
 
 use std::sync::Arc;
 
-use super::LogFacts;
+use jiff::tz::TimeZone;
+
+use super::show::Show;
 use super::text::{push_quoted, push_url};
+use super::{LogFacts, json};
 use crate::digits::{push_ip, push_number, push_number_wide};
-use crate::format::{self, LocalTime, Scene};
+use crate::format::{self, Dialect, LocalTime, Scene};
 use crate::record::{HopName, Marks, Record};
 
 /// Room for a line without its URL.
 const LINE_BYTES_USUAL: usize = 200;
+/// What Squid writes of an ICAP transaction.
+const ICAP: &str =
+    "%ts.%03tu %6icap::tr %>a -/%03icap::Hs %icap::<st %icap::rm %icap::ru %un -/%icap::<A -";
+/// The time of a JSON line, less its milliseconds and zone (RFC 3339).
+pub(super) const RFC_3339: &str = "%Y-%m-%dT%H:%M:%S";
 
 /// A log format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,8 +34,30 @@ pub enum Format {
     Referrer,
     /// `useragent`: who came with what.
     Useragent,
+    /// `json`: ours, an object in each line.
+    Json,
     /// One of the configuration's own (`logformat`).
     Custom(Arc<format::Format>),
+}
+
+/// Times that are good for a second.
+#[derive(Debug)]
+pub(super) struct Clocks {
+    local: LocalTime,
+    utc: LocalTime,
+}
+
+impl Clocks {
+    pub(super) fn new() -> Self {
+        Self::of(TimeZone::system())
+    }
+
+    fn of(zone: TimeZone) -> Self {
+        Self {
+            local: LocalTime::new(zone),
+            utc: LocalTime::in_form(TimeZone::UTC, RFC_3339),
+        }
+    }
 }
 
 impl Format {
@@ -39,21 +69,35 @@ impl Format {
             "combined" => Self::Combined,
             "referrer" => Self::Referrer,
             "useragent" => Self::Useragent,
+            "json" => Self::Json,
+            "icap_squid" => {
+                let compiled = format::Format::compile(ICAP, Dialect::Logformat);
+                Self::Custom(Arc::new(compiled.ok()?))
+            }
             _ => return None,
         })
     }
 
     /// Does it show the request's `Referer` or `User-Agent`?
     pub const fn shows_fields(&self) -> bool {
-        matches!(self, Self::Combined | Self::Referrer | Self::Useragent)
+        matches!(
+            self,
+            Self::Combined | Self::Referrer | Self::Useragent | Self::Json
+        )
     }
 
     /// Does it show fields of the reply?
-    pub(crate) fn shows_reply(&self) -> bool {
+    pub(super) fn shows_reply(&self, show: &Show) -> bool {
         match self {
             Self::Custom(format) => format.shows_reply(),
-            _ => false,
+            _ => self.heads(show).is_some(),
         }
+    }
+
+    /// What follows the line, if it may be followed by the heads.
+    fn heads<'s>(&self, show: &'s Show) -> Option<&'s format::Format> {
+        let may = matches!(self, Self::Native | Self::Common | Self::Combined);
+        show.heads.as_ref().filter(|_| may)
     }
 
     /// Appends the line, with its end.
@@ -61,36 +105,45 @@ impl Format {
         &self,
         out: &mut Vec<u8>,
         facts: &LogFacts<'_>,
-        strip_query: bool,
-        clock: &mut LocalTime,
+        show: &Show,
+        clocks: &mut Clocks,
     ) {
-        let url = if strip_query {
+        let url = if show.strip_query {
             stripped(facts.method, facts.url)
         } else {
             facts.url
         };
+        let client = show.client(facts.record.client);
         out.reserve(LINE_BYTES_USUAL + url.len());
+        let facts = &LogFacts { client, ..*facts };
+        let shown = &LogFacts { url, ..*facts };
         match self {
-            Self::Native => native(out, facts, url),
-            Self::Common => httpd(out, facts, url, false, clock),
-            Self::Combined => httpd(out, facts, url, true, clock),
-            Self::Referrer => referrer(out, facts, url),
-            Self::Useragent => useragent(out, facts, clock),
+            Self::Native => native(out, shown),
+            Self::Common => httpd(out, shown, false, &mut clocks.local),
+            Self::Combined => httpd(out, shown, true, &mut clocks.local),
+            Self::Referrer => referrer(out, shown),
+            Self::Useragent => useragent(out, shown, &mut clocks.local),
+            Self::Json => json::write(out, shown, &mut clocks.utc),
             Self::Custom(format) => {
-                format.render_by(&Scene::of_log(facts, strip_query), clock, out);
+                let scene = Scene::of_log(facts, show.strip_query);
+                format.render_by(&scene, &mut clocks.local, out);
             }
+        }
+        if let Some(heads) = self.heads(show) {
+            let scene = Scene::of_log(facts, show.strip_query);
+            heads.render_by(&scene, &mut clocks.local, out);
         }
         out.push(b'\n');
     }
 }
 
-fn native(out: &mut Vec<u8>, facts: &LogFacts<'_>, url: &[u8]) {
+fn native(out: &mut Vec<u8>, facts: &LogFacts<'_>) {
     let record = facts.record;
     push_time(out, record.finished_unix_ms);
     out.push(b' ');
     push_number_wide(out, record.elapsed_ms(), 6, b' ');
     out.push(b' ');
-    push_ip(out, record.client.ip());
+    push_ip(out, facts.client.ip());
     out.push(b' ');
     push_outcome(out, record);
     out.push(b'/');
@@ -100,7 +153,7 @@ fn native(out: &mut Vec<u8>, facts: &LogFacts<'_>, url: &[u8]) {
     out.push(b' ');
     push_url(out, facts.method);
     out.push(b' ');
-    push_url(out, url);
+    push_url(out, facts.url);
     out.push(b' ');
     push_user(out, record);
     out.push(b' ');
@@ -111,15 +164,9 @@ fn native(out: &mut Vec<u8>, facts: &LogFacts<'_>, url: &[u8]) {
     push_url(out, media_type(record.content_type()));
 }
 
-fn httpd(
-    out: &mut Vec<u8>,
-    facts: &LogFacts<'_>,
-    url: &[u8],
-    combined: bool,
-    clock: &mut LocalTime,
-) {
+fn httpd(out: &mut Vec<u8>, facts: &LogFacts<'_>, combined: bool, clock: &mut LocalTime) {
     let record = facts.record;
-    push_ip(out, record.client.ip());
+    push_ip(out, facts.client.ip());
     out.extend_from_slice(b" - ");
     push_user(out, record);
     out.extend_from_slice(b" [");
@@ -127,7 +174,7 @@ fn httpd(
     out.extend_from_slice(b"] \"");
     push_unquotable(out, facts.method);
     out.push(b' ');
-    push_unquotable(out, url);
+    push_unquotable(out, facts.url);
     out.extend_from_slice(b" HTTP/");
     out.extend_from_slice(facts.version.as_bytes());
     out.extend_from_slice(b"\" ");
@@ -147,18 +194,18 @@ fn httpd(
     out.extend_from_slice(record.hierarchy.name().as_bytes());
 }
 
-fn referrer(out: &mut Vec<u8>, facts: &LogFacts<'_>, url: &[u8]) {
+fn referrer(out: &mut Vec<u8>, facts: &LogFacts<'_>) {
     push_time(out, facts.record.finished_unix_ms);
     out.push(b' ');
-    push_ip(out, facts.record.client.ip());
+    push_ip(out, facts.client.ip());
     out.push(b' ');
     push_url(out, facts.referer);
     out.push(b' ');
-    push_url(out, url);
+    push_url(out, facts.url);
 }
 
 fn useragent(out: &mut Vec<u8>, facts: &LogFacts<'_>, clock: &mut LocalTime) {
-    push_ip(out, facts.record.client.ip());
+    push_ip(out, facts.client.ip());
     out.extend_from_slice(b" [");
     out.extend_from_slice(clock.show(facts.record.finished_unix_ms));
     out.extend_from_slice(b"] \"");
@@ -167,7 +214,7 @@ fn useragent(out: &mut Vec<u8>, facts: &LogFacts<'_>, clock: &mut LocalTime) {
 }
 
 /// Seconds, a dot, three digits of milliseconds.
-fn push_time(out: &mut Vec<u8>, unix_ms: i64) {
+pub(super) fn push_time(out: &mut Vec<u8>, unix_ms: i64) {
     let unix_ms = u64::try_from(unix_ms).unwrap_or(0);
     push_number_wide(out, unix_ms / 1000, 9, b' ');
     out.push(b'.');

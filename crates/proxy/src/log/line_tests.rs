@@ -3,6 +3,7 @@ use std::net::SocketAddr;
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
+use super::super::Options;
 use super::*;
 use crate::record::{Hierarchy, ResultTag};
 
@@ -22,6 +23,7 @@ fn record() -> Record {
 fn facts(record: &Record) -> LogFacts<'_> {
     LogFacts {
         record,
+        client: record.client,
         method: b"GET",
         url: b"http://example.com/a?b=c",
         version: "1.1",
@@ -31,11 +33,19 @@ fn facts(record: &Record) -> LogFacts<'_> {
     }
 }
 
-fn line(format: &Format, facts: &LogFacts<'_>, strip_query: bool) -> String {
+fn shown(format: &Format, facts: &LogFacts<'_>, options: &Options) -> String {
     let mut out = Vec::new();
-    let mut clock = LocalTime::new(TimeZone::UTC);
-    format.write(&mut out, facts, strip_query, &mut clock);
+    let mut clocks = Clocks::of(TimeZone::UTC);
+    format.write(&mut out, facts, &Show::new(options), &mut clocks);
     String::from_utf8(out).unwrap()
+}
+
+fn line(format: &Format, facts: &LogFacts<'_>, strip_query_terms: bool) -> String {
+    let options = Options {
+        strip_query_terms,
+        ..Options::default()
+    };
+    shown(format, facts, &options)
 }
 
 #[test]
@@ -146,10 +156,69 @@ fn each_built_in_format_has_its_name() {
         ("combined", Format::Combined),
         ("referrer", Format::Referrer),
         ("useragent", Format::Useragent),
+        ("json", Format::Json),
     ] {
         assert_eq!(Format::named(name), Some(format));
     }
     assert_eq!(Format::named("mine"), None);
+}
+
+#[test]
+fn there_is_no_icap_to_tell_of() {
+    let format = Format::named("icap_squid").unwrap();
+    assert_eq!(
+        line(&format, &facts(&record()), true),
+        "1785000000.007 - 192.0.2.1 -/- - - - - -/- -\n"
+    );
+}
+
+#[test]
+fn a_mask_hides_clients_in_every_format() {
+    let record = record();
+    let custom = format::Format::compile("%>a %>A", Dialect::Logformat).unwrap();
+    for format in [
+        Format::Native,
+        Format::Common,
+        Format::Combined,
+        Format::Referrer,
+        Format::Useragent,
+        Format::Json,
+        Format::Custom(Arc::new(custom)),
+    ] {
+        let options = Options {
+            client_netmask: Some([255, 255, 0, 0].into()),
+            ..Options::default()
+        };
+        let shown = shown(&format, &facts(&record), &options);
+        assert!(
+            shown.contains("192.0.0.0") && !shown.contains("192.0.2"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn heads_follow_a_line_in_brackets() {
+    let mut record = record();
+    let mut head = wire::http1::ResponseHead::with_status(200);
+    head.fields.push(b"X-Odd", b"a]b%");
+    record.keep_reply(&head);
+    for (format, follows) in [
+        (Format::Native, true),
+        (Format::Common, true),
+        (Format::Combined, true),
+        (Format::Referrer, false),
+        (Format::Json, false),
+    ] {
+        let options = Options {
+            log_mime_hdrs: true,
+            ..Options::default()
+        };
+        assert_eq!(format.shows_reply(&Show::new(&options)), follows);
+        let shown = shown(&format, &facts(&record), &options);
+        let heads = " [-] [HTTP/1.1 200 OK\\r\\nX-Odd: a%5db%25\\r\\n\\r\\n]\n";
+        assert_eq!(shown.ends_with(heads), follows, "{shown}");
+    }
 }
 
 proptest! {

@@ -1,23 +1,28 @@
 //! The access log: from a finished [`Record`] to a line in a file.
 //!
-//! A worker formats its line straight into its own buffer ([`LogHandle::write`]); one thread for all
-//! workers and logs swaps the buffers out and writes them (`writer.rs`). No worker waits for a disk,
-//! and the thread sleeps while nothing happens. No access log means no buffer and no thread.
+//! A worker formats its line straight into its own buffer ([`LogHandle::write`]); a thread for each log swaps the
+//! buffers out and writes them (`outlet.rs`). No worker waits for a disk or a collector, and the thread sleeps while
+//! nothing happens. No access log means no buffer and no thread.
 
 mod bell;
 mod handle;
+mod json;
 mod line;
+mod outlet;
 mod output;
-mod syslog;
+mod show;
+mod store_log;
+mod tally;
 mod text;
-mod writer;
 
 pub use handle::{AccessLog, LogHandle, Options, RetiredLog, Spec};
 pub use line::Format;
 pub(crate) use line::{media_type, push_outcome, stripped};
-pub use output::{OpenError, Place, rename_away};
-pub use syslog::{Facility, Priority, Syslog};
+pub use output::{Facility, OpenError, Place, Priority, Syslog, rename_away};
+pub use store_log::StoreLog;
 pub use text::push_url;
+
+use std::net::SocketAddr;
 
 use crate::flow::Received;
 use crate::record::Record;
@@ -27,6 +32,8 @@ use crate::record::Record;
 pub struct LogFacts<'a> {
     /// The finished transaction.
     pub record: &'a Record,
+    /// The client as it is shown (`client_netmask`).
+    pub client: SocketAddr,
     /// The request's method; empty when it could not be read.
     pub method: &'a [u8],
     /// The request's normalised URL, or a word such as [`INVALID_REQUEST`].
@@ -46,6 +53,7 @@ impl<'a> LogFacts<'a> {
     pub const fn unreadable(record: &'a Record, url: &'a [u8]) -> Self {
         Self {
             record,
+            client: record.client,
             method: b"",
             url,
             version: "0.0",

@@ -66,8 +66,10 @@ async fn straight<'c>(
     output: &mut ClientOut,
     record: &mut Record,
 ) -> Result<Opened<'c>, Failure> {
+    let began = cx.clock.now();
     let Link { stream, open, .. } =
         connect_hop(cx, hop, Some(admitted.received), true, record).await?;
+    record.talk.connected(&stream, began);
     hop.worked();
     let (read, write) = split(stream);
     output.buf.clear();

@@ -85,6 +85,7 @@ impl<M: Weigh> Store<M> {
                     self.counters
                         .evictions
                         .fetch_add(removed.len() as u64, Relaxed);
+                    self.evicted(&removed);
                     in_use += removed
                         .iter()
                         .filter(|object| Arc::strong_count(object) > 1)
@@ -121,10 +122,10 @@ impl<M: Weigh> Store<M> {
         if !self.fits(object) || !self.make_room() {
             count(&self.counters.refusals);
             // What it supersedes is out of date all the same.
-            drop(self.index.remove_superseded(key, object));
+            self.released(&self.index.remove_superseded(key, object));
             return;
         }
-        drop(self.index.link(key, object));
+        self.released(&self.index.link(key, object));
         self.limit_variants(key, object);
     }
 
@@ -133,7 +134,7 @@ impl<M: Weigh> Store<M> {
         if self.keeps_new() {
             self.link(key, object);
         } else {
-            drop(self.index.remove_superseded(key, object));
+            self.released(&self.index.remove_superseded(key, object));
         }
     }
 
@@ -153,5 +154,6 @@ impl<M: Weigh> Store<M> {
         self.counters
             .variant_evictions
             .fetch_add(removed.len() as u64, Relaxed);
+        self.released(&removed);
     }
 }

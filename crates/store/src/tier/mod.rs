@@ -18,6 +18,7 @@ use bytes::Bytes;
 
 use crate::content::{Body, WHOLE_BYTES_MAX};
 use crate::disk::{Stored, StoredBody};
+use crate::journal::Event;
 use crate::key::KeyRef;
 use crate::moment::Moment;
 use crate::object::{Object, Weigh};
@@ -77,7 +78,11 @@ impl<M: Weigh> Store<M> {
             self.remove_from_memory(&object);
             return None;
         }
-        self.stands(&answer).then_some(answer)
+        let stands = self.stands(&answer);
+        if stands {
+            self.note(Event::Loaded, &answer);
+        }
+        stands.then_some(answer)
     }
 
     fn object_from(&self, key: KeyRef<'_>, stored: &Stored, judged: u64) -> Option<Arc<Object<M>>> {
@@ -121,7 +126,10 @@ impl<M: Weigh> Store<M> {
             Body::Pages(_) | Body::Filling(_) => return,
         };
         match self.written(object, &volumes) {
-            Some((place, meta)) => volumes.put(&place, &meta, &slices, Volumes::stamps(object)),
+            Some((place, meta)) => {
+                volumes.put(&place, &meta, &slices, Volumes::stamps(object));
+                self.note(Event::Saved, object);
+            }
             None => self.remove_from_disk(object), // what is there is out of date
         }
     }

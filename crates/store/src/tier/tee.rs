@@ -14,6 +14,7 @@ use bytes::Bytes;
 
 use super::{SMALL_BYTES_MAX, Volumes};
 use crate::disk::Writing;
+use crate::journal::Event;
 use crate::object::{Object, Weigh};
 use crate::store::Store;
 
@@ -159,6 +160,7 @@ impl Tee {
             } => match store.written(object, volumes) {
                 Some((place, meta)) => {
                     volumes.put(&place, &meta, pieces, Volumes::stamps(object));
+                    store.note(Event::Saved, object);
                 }
                 None => store.remove_from_disk(object),
             },
@@ -170,7 +172,7 @@ impl Tee {
                 let finished = meta.map(|meta| writing.poll_finish(&meta, stamps, cx));
                 match finished {
                     Some(Poll::Pending) => return Poll::Pending,
-                    Some(Poll::Ready(Ok(()))) => {}
+                    Some(Poll::Ready(Ok(()))) => store.note(Event::Saved, object),
                     Some(Poll::Ready(Err(_))) | None => store.remove_from_disk(object),
                 }
             }

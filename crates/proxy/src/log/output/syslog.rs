@@ -1,100 +1,22 @@
 //! Lines to the system's log: a datagram per line to `/dev/log`, in the local form of RFC 3164
-//! (`<134>Nov 20 10:00:00 squid[77]: text`). Used by the cache log; nothing here waits.
+//! (`<134>Nov 20 10:00:00 squid[77]: text`). Used by the cache log, which never waits, and for
+//! access logs.
 
 use std::io;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
+pub use config::log::{Facility, Priority};
 use jiff::{Timestamp, tz::TimeZone};
+
+use super::pour::{MayWait, Outcome, is_writable};
 
 /// Where the system's log listens.
 const USUAL_PATH: &str = "/dev/log";
 /// Longer lines are cut there: most receivers take no more.
 const TEXT_BYTES_MAX: usize = 8 << 10;
-
-/// The part of a system that a line comes from (RFC 3164 §4.1.1): those that Squid knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Facility {
-    /// `user`
-    User,
-    /// `daemon`
-    Daemon,
-    /// `authpriv`
-    AuthPriv,
-    /// `local0` to `local7`.
-    Local(u8),
-}
-
-impl Facility {
-    /// Reads a name as the command line and `access_log syslog:` write it.
-    ///
-    /// # Errors
-    /// Squid's words for a name that it doesn't know.
-    pub fn of(text: &str) -> Result<Self, String> {
-        let local = || match text.strip_prefix("local")?.as_bytes() {
-            [digit @ b'0'..=b'7'] => Some(Self::Local(digit - b'0')),
-            _ => None,
-        };
-        match text {
-            "user" => Ok(Self::User),
-            "daemon" => Ok(Self::Daemon),
-            "auth" | "authpriv" => Ok(Self::AuthPriv),
-            _ => local().ok_or_else(|| format!("unknown syslog facility '{text}'")),
-        }
-    }
-
-    const fn code(self) -> u8 {
-        match self {
-            Self::User => 1,
-            Self::Daemon => 3,
-            Self::AuthPriv => 10,
-            Self::Local(number) => 16 + number % 8,
-        }
-    }
-}
-
-/// How much a line matters (RFC 3164 §4.1.1, there called severity).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Priority {
-    /// Somebody must act at once.
-    Alert,
-    /// `err`
-    Error,
-    /// `warning`
-    Warning,
-    /// `notice`
-    Notice,
-    /// `info`
-    Info,
-    /// `debug`
-    Debug,
-}
-
-impl Priority {
-    /// Reads a name as `access_log syslog:FACILITY.PRIORITY` writes it.
-    pub fn of(text: &str) -> Option<Self> {
-        Some(match text {
-            "alert" => Self::Alert,
-            "err" => Self::Error,
-            "warning" => Self::Warning,
-            "notice" => Self::Notice,
-            "info" => Self::Info,
-            "debug" => Self::Debug,
-            _ => return None,
-        })
-    }
-
-    const fn code(self) -> u8 {
-        match self {
-            Self::Alert => 1,
-            Self::Error => 3,
-            Self::Warning => 4,
-            Self::Notice => 5,
-            Self::Info => 6,
-            Self::Debug => 7,
-        }
-    }
-}
+/// How often a receiver without room is waited for, a slice each time, before the line is lost.
+const FULL_SLICES_MAX: u32 = 50;
 
 /// The way to the system's log. It is opened with the first line, and anew after a failure: the
 /// system may restart its log while we run.
@@ -129,14 +51,57 @@ impl Syslog {
     /// # Errors
     /// Why the line is lost.
     pub fn send(&mut self, priority: Priority, text: &str) -> io::Result<()> {
-        let line = self.line(priority, text);
-        let sent = self.try_send(&line);
-        match sent {
+        let line = self.line(priority, text.as_bytes());
+        self.send_line(&line)
+    }
+
+    fn send_line(&mut self, line: &[u8]) -> io::Result<()> {
+        match self.try_send(line) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
                 self.socket = None;
-                self.try_send(&line)
+                self.try_send(line)
             }
             sent => sent,
+        }
+    }
+
+    /// Sends lines; waits for room as long as it may, up to [`FULL_SLICES_MAX`], and once: who has none for a line by
+    /// then is asked for each of the rest without a wait.
+    pub(super) fn write(
+        &mut self,
+        priority: Priority,
+        lines: &[u8],
+        may_wait: MayWait<'_>,
+    ) -> Outcome {
+        let mut lost = Outcome::DONE;
+        for text in lines.split_inclusive(|&byte| byte == b'\n') {
+            let line = self.line(priority, text);
+            let sent = match lost.error {
+                None => self.send_waiting(&line, may_wait),
+                Some(_) => self.send_line(&line),
+            };
+            if let Err(error) = sent {
+                lost.lost += 1;
+                lost.error = Some(error);
+            }
+        }
+        lost
+    }
+
+    fn send_waiting(&mut self, line: &[u8], may_wait: MayWait<'_>) -> io::Result<()> {
+        let mut waits = 0;
+        loop {
+            let sent = self.send_line(line);
+            let full = matches!(&sent, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+            let Some(socket) = self.socket.as_ref().filter(|_| full) else {
+                return sent;
+            };
+            if !is_writable(socket)? {
+                waits += 1;
+                if waits > FULL_SLICES_MAX || !may_wait() {
+                    return sent;
+                }
+            }
         }
     }
 
@@ -153,11 +118,12 @@ impl Syslog {
         }
     }
 
-    fn line(&self, priority: Priority, text: &str) -> Vec<u8> {
+    fn line(&self, priority: Priority, text: &[u8]) -> Vec<u8> {
         let code = u16::from(self.facility.code()) * 8 + u16::from(priority.code());
         let now = Timestamp::now().to_zoned(self.zone.clone());
         let stamp = now.strftime("%b %e %H:%M:%S");
-        let mut line = format!("<{code}>{stamp} {}: {}", self.tag, text.trim_end()).into_bytes();
+        let mut line = format!("<{code}>{stamp} {}: ", self.tag).into_bytes();
+        line.extend_from_slice(text.trim_ascii_end());
         line.truncate(TEXT_BYTES_MAX);
         line
     }
@@ -207,24 +173,36 @@ mod tests {
     #[test]
     fn a_line_without_end_is_cut() {
         let log = Syslog::new("squid", Facility::User);
-        let long = log.line(Priority::Debug, &"x".repeat(1 << 20));
+        let long = log.line(Priority::Debug, "x".repeat(1 << 20).as_bytes());
         assert_eq!(long.len(), TEXT_BYTES_MAX);
         assert!(long.starts_with(b"<15>"));
     }
 
     #[test]
-    fn names_are_squids() {
-        let check = |name: &str, code: u8| assert_eq!(Facility::of(name).unwrap().code(), code);
-        check("user", 1);
-        check("daemon", 3);
-        check("authpriv", 10);
-        check("local0", 16);
-        check("local7", 23);
-        for wrong in ["local8", "local", "local44", "kernel", ""] {
-            let said = Facility::of(wrong).unwrap_err();
-            assert_eq!(said, format!("unknown syslog facility '{wrong}'"));
+    fn lines_wait_for_room() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let system = UnixDatagram::bind(&path).unwrap();
+        let mut log = Syslog::at(&path, "squid", Facility::User);
+        let lines = "x\n".repeat(2000);
+        // It has room for fewer than that, until someone reads.
+        let mut got = 0;
+        let mut reads = || {
+            system.set_nonblocking(true).unwrap();
+            while system.recv(&mut [0; 200]).is_ok() {
+                got += 1;
+            }
+            true
+        };
+        assert_eq!(
+            log.write(Priority::Info, lines.as_bytes(), &mut reads).lost,
+            0
+        );
+        while system.recv(&mut [0; 200]).is_ok() {
+            got += 1;
         }
-        assert_eq!(Priority::of("err"), Some(Priority::Error));
-        assert_eq!(Priority::of("loud"), None);
+        assert_eq!(got, 2000);
+        let outcome = log.write(Priority::Info, lines.as_bytes(), &mut || false);
+        assert!(outcome.lost > 0 && outcome.lost < 2000);
     }
 }
