@@ -98,7 +98,9 @@ fn volumes_that_have_nothing_to_do_share() {
 fn a_small_volume_takes_what_is_larger_than_its_records() {
     let (store, _dirs) = store(1);
     let slot = store.lead(KeyRef::new(b"a"));
-    let body: Vec<u8> = (0..100_000u32).map(|at| (at >> 3).to_le_bytes()[0]).collect();
+    let body: Vec<u8> = (0..100_000u32)
+        .map(|at| (at >> 3).to_le_bytes()[0])
+        .collect();
     drop(slot.insert(Meta(1), &body));
     store.index().clear();
     let key = KeyRef::new(b"a");
