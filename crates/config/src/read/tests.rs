@@ -126,10 +126,10 @@ fn switching_off_what_is_not_there_needs_no_word() {
 #[test]
 fn what_asks_for_what_we_do_anyhow_needs_no_word() {
     let quiet = [
-        "cache_store_log none",
+        "cache_store_log stdio:/x",
         "offline_mode off # as ever",
         "dead_peer_timeout 10 seconds",
-        "log_mime_hdrs off",
+        "log_mime_hdrs on",
         "pconn_lifetime 0 seconds",
         "read_ahead_gap 16 KB",
         "retry_on_error off",
@@ -140,9 +140,7 @@ fn what_asks_for_what_we_do_anyhow_needs_no_word() {
         assert!(messages(text).is_empty(), "{text}");
     }
     let told = [
-        "cache_store_log stdio:/x",
         "dead_peer_timeout 100 seconds",
-        "log_mime_hdrs on",
         "pconn_lifetime 1 minute",
         "read_ahead_gap 160 KB",
         "retry_on_error on",
