@@ -306,7 +306,7 @@ fn misuse() {
 #[test]
 fn a_configuration_explained() {
     let (_dir, path) =
-        conf("cache_mem 1 MB\ncache_mem 2 MB\nsnmp_port 3401\nhttp_access allow all\n");
+        conf("cache_mem 1 MB\ncache_mem 2 MB\nicap_enable on\nhttp_access allow all\n");
     let check = run(&["config", "check", &path]);
     assert!(check.status.success());
     assert!(

@@ -228,7 +228,7 @@ fn idle_and_small() {
     client(&program).get(&origin.url("/"));
     // A program that isn't optimised is larger by its code.
     let most = if cfg!(debug_assertions) {
-        28 << 10
+        32 << 10
     } else {
         20 << 10
     };

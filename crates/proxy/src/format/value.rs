@@ -1,5 +1,6 @@
 //! What each code writes.
 
+use wire::field::FieldId;
 use wire::target::Target;
 
 use crate::digits::{push_ip, push_number, push_number_wide};
@@ -253,6 +254,14 @@ fn head_bytes(request: &crate::flow::Received<'_>) -> u64 {
     (line + fields.sum::<usize>() + "\r\n".len()) as u64
 }
 
+/// Fields whose values let in whoever knows them. Shown to who asks for them by name, never with a whole head.
+const SECRET: [FieldId; 4] = [
+    FieldId::Authorization,
+    FieldId::ProxyAuthorization,
+    FieldId::Cookie,
+    FieldId::SetCookie,
+];
+
 fn field(side: Side, scene: &Scene<'_>, argument: &Argument, out: &mut Vec<u8>) -> Kind {
     let fields = match side {
         Side::Request => scene.request.map(|request| &request.head.fields),
@@ -290,7 +299,16 @@ fn field(side: Side, scene: &Scene<'_>, argument: &Argument, out: &mut Vec<u8>) 
                 out.extend_from_slice(reply.reason());
                 out.extend_from_slice(b"\r\n");
             }
-            fields.write_to(out);
+            for line in fields.iter() {
+                out.extend_from_slice(line.name);
+                out.extend_from_slice(b": ");
+                out.extend_from_slice(if SECRET.contains(&line.id) {
+                    b"***"
+                } else {
+                    line.value
+                });
+                out.extend_from_slice(b"\r\n");
+            }
             if side == Side::Reply {
                 out.extend_from_slice(b"\r\n");
             }
