@@ -32,8 +32,10 @@ pub(crate) fn is_page(target: &Target) -> bool {
     }
 }
 
+/// Asked of every request: mostly the first bytes of its path say no.
 fn is_spelt_out(path: &[u8]) -> bool {
-    path.starts_with(PREFIX) || without_query(path) == INDEX
+    let rest = path.strip_prefix(INDEX);
+    rest.is_some_and(|rest| matches!(rest, [] | [b'/' | b'?', ..]))
 }
 
 /// The path of a request in origin form, spelt out; `None` when it is for no page of ours.
