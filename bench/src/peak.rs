@@ -40,8 +40,6 @@ const WINDOW: Duration = Duration::from_secs(1);
 const FILL: f64 = 2.0;
 /// The working set takes half of the cache, at 8 KB for each object that is kept.
 const WORKING_SET_BYTES_EACH: u64 = 16 << 10;
-/// Memory besides the page cache: 8 MB of it for stored responses.
-const PROCESS_MIB: u64 = 136;
 const START: Duration = Duration::from_secs(60);
 
 /// What to measure, and for how long.
@@ -53,6 +51,9 @@ pub(crate) struct Options {
     /// Size of each cache
     #[arg(long, default_value_t = 512)]
     mib: u64,
+    /// Memory for a server and its page cache, by a control group; 0: not limited
+    #[arg(long, default_value_t = 0)]
+    memory_mib: u64,
     /// The most seconds that a server may take
     #[arg(long, default_value_t = 240)]
     seconds: u64,
@@ -111,7 +112,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut second = CpuSet::new();
     second.set(1);
     sched_setaffinity(None, &second)?;
-    let mut report = Report::new(Machine::read(versions), options.mib);
+    let mut report = Report::new(Machine::read(versions), options.mib, options.memory_mib);
     for scheme in schemes {
         eprintln!("{}", scheme.title);
         match measure(scheme, options, &origin, &mut report) {
@@ -151,8 +152,10 @@ fn measure(
         mib: options.mib,
         rock_mib: options.mib,
     };
-    let cage = Cage::new((options.mib / 4 + PROCESS_MIB) << 20);
-    report.caged = cage.is_some();
+    let cage = match options.memory_mib {
+        0 => None,
+        mib => Some(Cage::new(mib << 20).context("cannot make a control group")?),
+    };
     let home = Home::new(scheme, &place, origin.port, room)?;
     let mut tree = home.start_in(|command| match &cage {
         Some(cage) => cage.around(command),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{ANSWER_MS, PROCESS_MIB, ROBOTS};
+use super::{ANSWER_MS, ROBOTS};
 use crate::machine::Machine;
 use crate::plot::{Series, lines};
 use crate::report::push;
@@ -39,18 +39,18 @@ struct Trace {
 pub(crate) struct Report {
     machine: Machine,
     mib: u64,
-    /// Was the page cache limited, too?
-    pub(crate) caged: bool,
+    /// For a server and its page cache; 0: not limited.
+    memory_mib: u64,
     traces: Vec<Trace>,
     absent: Vec<(&'static str, String)>,
 }
 
 impl Report {
-    pub(crate) fn new(machine: Machine, mib: u64) -> Self {
+    pub(crate) fn new(machine: Machine, mib: u64, memory_mib: u64) -> Self {
         Self {
             machine,
             mib,
-            caged: false,
+            memory_mib,
             traces: Vec::new(),
             absent: Vec::new(),
         }
@@ -76,13 +76,9 @@ impl Report {
     }
 
     pub(crate) fn render(&self) -> String {
-        let memory = if self.caged {
-            format!(
-                "{} MiB of memory for the server with its page cache",
-                self.mib / 4 + PROCESS_MIB
-            )
-        } else {
-            "page cache not limited: this machine doesn't let us".to_owned()
+        let memory = match self.memory_mib {
+            0 => "page cache not limited: it holds all that is on disk".to_owned(),
+            mib => format!("{mib} MiB of memory for the server with its page cache"),
         };
         let mut out = format!(
             "# The most that each does\n\n{}.\n\
