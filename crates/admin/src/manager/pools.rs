@@ -252,7 +252,7 @@ mod tests {
             children: vec![child],
             ..Status::default()
         };
-        let expected = "  program: /tmp/ext.sh
+        let expected = "  program: /usr/lib/squid/ext.sh
   number active: 1 of 2 (0 shutting down)
   requests sent: 1
   replies received: 1
@@ -272,7 +272,7 @@ Flags key:
    P\tPLACEHOLDER
 ";
         assert_eq!(
-            Helpers::with("/tmp/ext.sh".into(), 2, &status).text(),
+            Helpers::with("/usr/lib/squid/ext.sh".into(), 2, &status).text(),
             expected
         );
     }
