@@ -73,7 +73,6 @@ fn a_foreign_client_gets_no_page_by_any_spelling() {
         format!("http://localhost:{port}/squid-internal-mgr/menu"),
         format!("http://localhost:{port}/metrics"),
         format!("http://127.0.0.1:{port}/metrics"),
-        format!("http://127.1.2.3:{port}/squall/"),
         format!("http://0.0.0.0:{port}/metrics"),
         format!("http://[::ffff:127.0.0.1]:{port}/metrics"),
         format!("http://127.0.0.1:{second}/menu"),
@@ -97,6 +96,32 @@ fn a_foreign_client_gets_no_page_by_any_spelling() {
     for path in ["/menu", "/metrics", "/squid-internal-mgr/menu", "/"] {
         let mut foreign = Client::connect_from(FOREIGN, at_second);
         assert_eq!(foreign.get(path).status, 403, "{path}");
+    }
+}
+
+/// The rules that Squid comes with let this host see its pages, as squidclient and others ask for them.
+#[test]
+fn stock_rules_let_this_host_in() {
+    let program = Program::start(
+        "acl SSL_ports port 443
+acl Safe_ports port 80 443 1025-65535
+http_access deny !Safe_ports
+http_access deny CONNECT !SSL_ports
+http_access allow localhost manager
+http_access deny manager
+http_access deny all",
+    );
+    let port = program.port();
+    for url in [
+        "cache_object://localhost/info".to_owned(),
+        format!("cache_object://localhost:{port}/info"),
+        "/squid-internal-mgr/info".to_owned(),
+        format!("http://localhost:{port}/squid-internal-mgr/info"),
+        format!("http://127.0.0.1:{port}/squid-internal-mgr/info"),
+        "/metrics".to_owned(),
+        "/squall/".to_owned(),
+    ] {
+        assert_eq!(client(&program).get(&url).status, 200, "{url}");
     }
 }
 

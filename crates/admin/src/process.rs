@@ -61,7 +61,9 @@ impl Stat {
         let rest = text.rsplit_once(')').map_or("", |(_, rest)| rest);
         let field = |number: usize| {
             let field = rest.split_ascii_whitespace().nth(number - 3);
-            field.and_then(|field| field.parse::<u64>().ok()).unwrap_or(0)
+            field
+                .and_then(|field| field.parse::<u64>().ok())
+                .unwrap_or(0)
         };
         Self {
             cpu_us: (field(14) + field(15)).saturating_mul(TICK_US),
@@ -135,7 +137,8 @@ mod tests {
 
     #[test]
     fn times_and_faults_stand_behind_the_name() {
-        let stat = Stat::of("7 (a ) 9 name) S 1 7 7 0 -1 4194560 100 0 3 0 250 50 0 0 20 0 1 0 99\n");
+        let stat =
+            Stat::of("7 (a ) 9 name) S 1 7 7 0 -1 4194560 100 0 3 0 250 50 0 0 20 0 1 0 99\n");
         assert_eq!((stat.cpu_us, stat.page_faults), (3_000_000, 3));
         assert_eq!(Stat::of("").cpu_us, 0);
     }

@@ -76,13 +76,15 @@ impl Scheme {
         }
     }
 
-    /// The port when none is written; 0 when there is no such rule.
+    /// The port when none is written; 0 when there is no such rule. Squid takes its own usual port for that of a manager page,
+    /// and so do rules about ports.
     pub const fn default_port(self) -> u16 {
         match self {
             Self::Http => 80,
             Self::Https => 443,
             Self::Ftp => 21,
-            Self::CacheObject | Self::Other | Self::Tunnel => 0,
+            Self::CacheObject => 3128,
+            Self::Other | Self::Tunnel => 0,
         }
     }
 

@@ -14,8 +14,9 @@ pub(crate) struct Own {
     /// `visible_hostname`, `unique_hostname`, `hostname_aliases`; in lower case.
     names: Vec<String>,
     ports: Vec<u16>,
-    /// Those that answer for pages by a path alone: no accelerators.
-    page_ports: Vec<u16>,
+    /// Those that answer for pages by a path alone: no accelerators. The address is that which they listen on, if it
+    /// is one.
+    page_ports: Vec<(Option<IpAddr>, u16)>,
 }
 
 impl Own {
@@ -27,20 +28,26 @@ impl Own {
         Self {
             names: names.map(str::to_ascii_lowercase).collect(),
             ports: ports().map(|port| port.port).collect(),
-            page_ports: ports().filter(takes_pages).map(|port| port.port).collect(),
+            page_ports: ports()
+                .filter(takes_pages)
+                .map(|port| (port.addr.filter(|addr| !addr.is_unspecified()), port.port))
+                .collect(),
         }
     }
 
-    /// Is the target's host one of ours: by a name, or by the address that the client connected to? Behind
-    /// `cache_object:` any host is.
+    /// Is the target's host one of ours: by a name, by the address that the client connected to, or as this host at a port
+    /// that has pages? Behind `cache_object:` any host is.
     pub(crate) fn is_host_of(&self, target: &Target, local: SocketAddr) -> bool {
         if target.scheme() == Scheme::CacheObject {
             return true;
         }
-        let host = target.host();
-        self.ports.contains(&target.port())
+        let (host, ip, port) = (target.host(), target.host_ip(), target.port());
+        let has_pages = || self.page_ports.iter().any(|(_, number)| *number == port);
+        let is_here = || host == "localhost" || ip.is_some_and(|ip| ip.is_loopback());
+        self.ports.contains(&port)
             && (self.names.iter().any(|name| name == host)
-                || target.host_ip() == Some(local.ip().to_canonical()))
+                || ip == Some(local.ip().to_canonical())
+                || is_here() && has_pages())
     }
 
     /// Takes out addresses at which we would ask ourselves for a page: what comes from this host is trusted with pages
@@ -57,7 +64,14 @@ impl Own {
         let is_here =
             |ip: IpAddr| ip.is_loopback() || ip.is_unspecified() || ip == local.ip().to_canonical();
         let leads_back = |address: &mut SocketAddr| {
-            is_here(address.ip().to_canonical()) && self.page_ports.contains(&address.port())
+            let ip = address.ip().to_canonical();
+            self.page_ports.iter().any(|(listens_on, port)| {
+                let reaches = match listens_on {
+                    Some(addr) => ip == addr.to_canonical() || ip.is_unspecified(),
+                    None => is_here(ip),
+                };
+                reaches && *port == address.port()
+            })
         };
         addresses.retain(|address| !leads_back(address));
         if addresses.is_empty() {
@@ -75,7 +89,8 @@ mod tests {
     use super::*;
 
     fn own() -> Own {
-        let conf = "http_port 3128\nhttp_port 80 accel\nmanager_port 9\nhostname_aliases Other";
+        let conf = "http_port 3128\nhttp_port 192.0.2.7:81\nhttp_port 80 accel\nmanager_port 9\n\
+                    hostname_aliases Other";
         Own::new(&config::parse(conf, "test").unwrap(), "Proxy.Example", "me")
     }
 
@@ -95,8 +110,10 @@ mod tests {
         check("http://other/", true);
         check("http://192.0.2.1/", true);
         check("http://192.0.2.2/", false);
-        check("http://localhost:3128/", false);
-        check("http://proxy.example:81/", false);
+        check("http://localhost:3128/", true);
+        check("http://127.0.0.1:9/", true);
+        check("http://localhost/", false);
+        check("http://proxy.example:82/", false);
         check("cache_object://anywhere/", true);
     }
 
@@ -118,6 +135,10 @@ mod tests {
         check("[::ffff:127.0.0.1]:3128", false);
         check("0.0.0.0:3128", false);
         check("192.0.2.1:9", false);
+        check("192.0.2.7:81", false);
+        check("0.0.0.0:81", false);
+        check("127.0.0.1:81", true);
+        check("192.0.2.1:81", true);
         check("127.0.0.1:80", true);
         check("192.0.2.2:3128", true);
     }
