@@ -52,7 +52,11 @@ fn the_stock_rules_decide_as_in_squid() {
     );
     assert_eq!(
         said(&rules, &Scene::new("cache_object://example.com/info")),
-        "deny !Safe_ports"
+        "deny manager"
+    );
+    assert_eq!(
+        said(&rules, &local("cache_object://example.com/info")),
+        "allow localhost manager"
     );
     assert_eq!(
         said(
