@@ -76,7 +76,7 @@ fn served(client: &mut Client) {
     );
 }
 
-/// Must show 5, A-27: ten thousand idle connections cost at most 8 KiB each (the goal is 4), and
+/// Ten thousand idle connections cost at most 8 KiB each (the goal is 4), and
 /// hits beside them are as quick.
 #[test]
 fn ten_thousand_idle_connections_cost_little() {

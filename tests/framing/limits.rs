@@ -119,7 +119,7 @@ fn huge_heads_are_refused() {
     unhurt(&mut program);
 }
 
-/// Must show 8: content beyond `request_body_max_size` is refused: at once if its length is told,
+/// Content beyond `request_body_max_size` is refused: at once if its length is told,
 /// else when it is there.
 #[test]
 fn huge_contents_are_refused() {
