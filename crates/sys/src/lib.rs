@@ -1,8 +1,9 @@
-//! What can't be done without `unsafe`: memory that the kernel maps. The only crate that may use it.
+//! What can't be done without `unsafe`: memory that the kernel maps, and calls of the allocator. The only crate that may use it.
 //!
 //! [`Words`] is a slice of atomic words, of the process alone or of a file. Used by `store` for the index of a disk
-//! volume, which lies in a file of memory so that it outlives the process.
+//! volume, which lies in a file of memory so that it outlives the process. [`heap`] is what the program tells its allocator.
 
+pub mod heap;
 mod words;
 
 pub use words::{Word, Words};
