@@ -8,20 +8,20 @@ use slab::Slab;
 
 use super::rank::Rank;
 use crate::key::KeyRef;
-use crate::object::Object;
+use crate::object::{Object, Weigh};
 
 /// Place of an entry in the slab.
 pub(super) type Place = u32;
 pub(super) const NOWHERE: Place = Place::MAX;
 
-pub(super) struct Entries<M> {
+pub(super) struct Entries<M: Weigh> {
     /// The newest variant of each key.
     table: HashTable<Place>,
     slab: Slab<Entry<M>>,
 }
 
 /// Thirty-two bytes, for each object.
-pub(super) struct Entry<M> {
+pub(super) struct Entry<M: Weigh> {
     pub(super) object: Arc<Object<M>>,
     pub(super) rank: Rank,
     pub(super) hash: Hash,
@@ -95,7 +95,7 @@ impl Uses {
     }
 }
 
-impl<M> Default for Entries<M> {
+impl<M: Weigh> Default for Entries<M> {
     fn default() -> Self {
         Self {
             table: HashTable::new(),
@@ -104,7 +104,7 @@ impl<M> Default for Entries<M> {
     }
 }
 
-impl<M> Entries<M> {
+impl<M: Weigh> Entries<M> {
     pub(super) fn len(&self) -> usize {
         self.slab.len()
     }
@@ -240,7 +240,7 @@ impl<M> Entries<M> {
     }
 }
 
-fn is_under<M>(slab: &Slab<Entry<M>>, place: Place, key: Name<'_>) -> bool {
+fn is_under<M: Weigh>(slab: &Slab<Entry<M>>, place: Place, key: Name<'_>) -> bool {
     slab.get(place as usize)
         .is_some_and(|entry| entry.hash == key.hash && entry.object.key() == key.url)
 }

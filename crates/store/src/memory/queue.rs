@@ -75,3 +75,42 @@ impl Queue {
         self.heap.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const _: () = assert!(size_of::<Ranked>() == 12, "for each object");
+
+    /// All places in the order in which they leave, with the ranks under which they do.
+    fn drained(queue: &mut Queue, ranks: &mut [Option<Rank>]) -> Vec<(Rank, Place)> {
+        let mut drained = Vec::new();
+        while let Some((rank, place)) = queue.first(|place| ranks[place as usize]) {
+            queue.pop();
+            ranks[place as usize] = None;
+            drained.push((rank, place));
+        }
+        drained
+    }
+
+    #[test]
+    fn who_takes_the_place_of_another_leaves_by_its_own_rank() {
+        let mut queue = Queue::default();
+        for (rank, place) in [(2, 0), (7, 1), (9, 0), (3, 1), (5, 2)] {
+            queue.push(rank, place);
+        }
+        let mut ranks = [Some(9), Some(3), Some(6)];
+        assert_eq!(drained(&mut queue, &mut ranks), [(3, 1), (6, 2), (9, 0)]);
+    }
+
+    #[test]
+    fn what_the_dead_leave_behind_is_swept_out() {
+        let mut queue = Queue::default();
+        for rank in 0..1000 {
+            queue.push(rank, 0);
+        }
+        queue.shrink(1, std::iter::once((4, 0)));
+        assert_eq!(queue.heap.len(), 1);
+        assert_eq!(queue.lowest(), 4);
+    }
+}

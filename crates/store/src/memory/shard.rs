@@ -19,7 +19,7 @@ use crate::object::{Object, Weigh};
 /// Objects that left the index; dropped by the caller once the lock is released.
 pub(crate) type Removed<M> = SmallVec<[Arc<Object<M>>; 2]>;
 
-pub(super) struct Shard<M> {
+pub(super) struct Shard<M: Weigh> {
     entries: Entries<M>,
     queue: Queue,
     stamp: u64,
@@ -33,7 +33,7 @@ pub(super) struct Shard<M> {
 }
 
 /// What came of looking for a victim.
-pub(super) enum Victim<M> {
+pub(super) enum Victim<M: Weigh> {
     /// With the rank that it had.
     Evicted(Rank, Removed<M>),
     /// The lowest was in use. It is out of the queue until [`Shard::unpark`].
@@ -43,7 +43,7 @@ pub(super) enum Victim<M> {
     Empty,
 }
 
-impl<M> Default for Shard<M> {
+impl<M: Weigh> Default for Shard<M> {
     fn default() -> Self {
         Self {
             entries: Entries::default(),
