@@ -42,7 +42,7 @@ const IDLE_PER_HOP_MAX: usize = 256;
 const IDLE_MAX: usize = 4096;
 /// Idle hop connections are looked through this often.
 const SWEEP: Duration = Duration::from_secs(1);
-/// How often the rounds of the event loop are counted.
+/// How often the rounds of the event loop are counted, and memory is given back.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long a worker that is about to end waits for a request that may be on its way.
 const LAST_LOOK: Duration = Duration::from_millis(100);
@@ -103,6 +103,8 @@ pub struct Setup {
     pub pages: Arc<dyn Pages>,
     /// Where all workers can be asked what they do.
     pub roll: Roll,
+    /// Gives back what the thread's memory holds for nobody. Called now and then.
+    pub tidy: fn(),
 }
 
 /// A running worker.
@@ -134,8 +136,9 @@ pub async fn run(setup: Setup) -> std::io::Result<()> {
     let mut orders = setup.orders.clone();
     let first = orders.borrow_and_update().clone();
     let letters = setup.roll.join();
+    let tidy = setup.tidy;
     let worker = Worker::new(setup, &first);
-    tokio::task::spawn_local(answer(Rc::clone(&worker), letters));
+    tokio::task::spawn_local(answer(Rc::clone(&worker), letters, tidy));
     let mut listening = Listening::default();
     let mut affinity = Affinity::of_current_thread()?;
     let Some(place) = worker.place(&first) else {
@@ -422,8 +425,8 @@ fn pool_options(plan: &Plan) -> net::pool::Options {
     }
 }
 
-/// Says what the worker does, to whoever calls the roll.
-async fn answer(worker: Rc<Worker>, mut letters: Letters) {
+/// Says what the worker does, to whoever calls the roll; and cleans up now and then.
+async fn answer(worker: Rc<Worker>, mut letters: Letters, tidy: fn()) {
     let mut look = tokio::time::interval(LOOK);
     loop {
         tokio::select! {
@@ -432,7 +435,10 @@ async fn answer(worker: Rc<Worker>, mut letters: Letters) {
                 Some(letter) => drop(letter.send(worker.report())),
                 None => return,
             },
-            _ = look.tick() => worker.count_loops(),
+            _ = look.tick() => {
+                worker.count_loops();
+                tidy();
+            }
         }
     }
 }
