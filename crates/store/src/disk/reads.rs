@@ -127,9 +127,13 @@ impl Reads {
         true
     }
 
-    /// It has ended, or isn't done by a ring after all.
-    pub(crate) fn leave_ring(&self, now_secs: u32) {
+    /// The disk has answered one of those.
+    pub(crate) fn note_moved(&self, now_secs: u32) {
         self.moved_secs.store(now_secs, Relaxed);
+    }
+
+    /// It has ended, or isn't done by a ring after all.
+    pub(crate) fn leave_ring(&self) {
         self.in_rings.fetch_sub(1, Relaxed);
     }
 

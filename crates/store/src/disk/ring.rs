@@ -38,6 +38,8 @@ pub struct Ring {
     /// What a turn has brought, kept for its room.
     ended: RefCell<Vec<Done<Out>>>,
     pushed: Cell<bool>,
+    /// Nobody drives it any more.
+    closed: Cell<bool>,
     driver: RefCell<Option<Waker>>,
 }
 
@@ -55,6 +57,7 @@ impl Ring {
             ring: RefCell::new(sys::Ring::new(reads_max)?),
             ended: RefCell::default(),
             pushed: Cell::new(false),
+            closed: Cell::new(false),
             driver: RefCell::default(),
         })
     }
@@ -65,11 +68,11 @@ impl Ring {
     /// # Errors
     /// If there are no more descriptors.
     pub fn driver(self: &Rc<Self>) -> io::Result<impl Future<Output = ()> + use<>> {
-        let (ring, readable) = (Rc::clone(self), self.ring.borrow().readable()?);
+        let (ring, readable) = (Driven(Rc::clone(self)), self.ring.borrow().readable()?);
         Ok(async move {
             // It fails with the runtime only.
-            while poll_fn(|cx| ring.poll_work(&readable, cx)).await.is_ok() {
-                ring.turn();
+            while poll_fn(|cx| ring.0.poll_work(&readable, cx)).await.is_ok() {
+                ring.0.turn();
             }
         })
     }
@@ -120,6 +123,9 @@ impl Ring {
     }
 
     fn push(&self, hunt: Hunt, wanted: Wanted) -> Result<(), Hunt> {
+        if self.closed.get() {
+            return Err(hunt);
+        }
         let read = sys::Read {
             file: hunt.engine.device.file(),
             at: wanted.at,
@@ -139,6 +145,16 @@ impl Ring {
             driver.wake();
         }
         Ok(())
+    }
+}
+
+/// A ring as long as it is driven: when that ends, be it by a panic, threads take over.
+struct Driven(Rc<Ring>);
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        self.0.closed.set(true);
+        self.0.withdraw();
     }
 }
 
@@ -162,7 +178,8 @@ impl Out {
     fn end(self, mut buffer: Vec<u8>, read: io::Result<usize>, ring: &Ring) {
         let Self { hunt, place, .. } = self;
         let engine = Arc::clone(&hunt.engine);
-        engine.reads.leave_ring(engine.now_secs());
+        engine.reads.note_moved(engine.now_secs());
+        engine.reads.leave_ring();
         count(&engine.counters.reads_by_rings);
         if hunt.is_abandoned() {
             return;
@@ -247,7 +264,7 @@ impl Hunt {
 
     /// The ring doesn't do it after all.
     fn leave(self) {
-        self.engine.reads.leave_ring(self.engine.now_secs());
+        self.engine.reads.leave_ring();
         self.search_anew();
     }
 

@@ -117,7 +117,7 @@ fn its_driver_ends_all_there_is_to_read() {
         .build_local(tokio::runtime::LocalOptions::default())
         .unwrap();
     let ring = Rc::new(ring);
-    runtime.block_on(async {
+    let mut left = runtime.block_on(async {
         tokio::task::spawn_local(ring.driver().unwrap());
         for _ in 0..50 {
             let keys = (0..100).map(|number| number % KEYS);
@@ -127,8 +127,15 @@ fn its_driver_ends_all_there_is_to_read() {
                 check(key, read.expect("it has ended"));
             }
         }
+        find(&volume, 1, &ring)
     });
     assert_eq!(volume.usage().reads_by_rings, 50 * 100);
+    // Without a driver it is for threads, what was pushed before as well.
+    drop(runtime);
+    check(1, wait(|cx| poll(&mut left, cx)));
+    let mut later = find(&volume, 2, &ring);
+    check(2, wait(|cx| poll(&mut later, cx)));
+    assert_eq!(volume.usage().reads_by_threads, 2);
 }
 
 #[test]
@@ -189,9 +196,11 @@ fn a_disk_that_hangs_is_left_to_threads() {
         !reads.enter_ring(102),
         "nothing came for more than a second"
     );
-    reads.leave_ring(102);
+    reads.leave_ring();
+    assert!(!reads.enter_ring(102), "what is given up is no answer");
+    reads.note_moved(102);
     assert!(reads.enter_ring(103), "it goes on");
-    reads.leave_ring(104);
-    reads.leave_ring(104);
+    reads.leave_ring();
+    reads.leave_ring();
     assert!(reads.enter_ring(900), "there was nothing to wait for");
 }
