@@ -7,6 +7,9 @@
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
     reason = "a program to be read by people"
 )]
 
@@ -70,11 +73,11 @@ fn main() {
         let device = beside(|stop| write_raw(&raw, half, stop), || random(&log));
         tell("device", &what, device);
         forget(&log);
-        let volume_ = beside(
+        let found = beside(
             |stop| write_volume(&volume, half, stop),
             || finds(&volume, objects),
         );
-        tell("volume", &what, volume_);
+        tell("volume", &what, found);
     }
     let VolumeUsage {
         reads_by_rings,
@@ -148,7 +151,7 @@ fn random(path: &Path) -> Vec<Duration> {
     let until = Instant::now() + SPAN;
     let read = |thread: usize| {
         let (file, mut buffer, mut waits) = (direct(path), Vec::new(), Vec::new());
-        let mut chance = Instant::now().elapsed().as_nanos() as u64 + thread as u64 * 77_777;
+        let mut chance = thread as u64 * 77_777;
         while Instant::now() < until {
             let begun = Instant::now();
             let at = next(&mut chance) % pages * PAGE as u64;
