@@ -38,6 +38,7 @@ mod disk_injuries;
 mod disk_kills;
 mod disk_large;
 mod disk_places;
+mod disk_ring;
 mod error_pages;
 mod external_acl;
 mod forward;

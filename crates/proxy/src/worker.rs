@@ -23,6 +23,7 @@ use tokio::sync::{Notify, watch};
 use wire::value::date::DATE_BYTES;
 
 use crate::context::Context;
+use crate::disk_ring::DiskRing;
 use crate::flow::Store;
 use crate::hops::{Pool, peer::PROBE_SECS};
 use crate::internal::seat::{Seats, TOLD_MAX};
@@ -117,6 +118,7 @@ pub(crate) struct Worker {
     pub(crate) idle_ticker: Ticker,
     pub(crate) scratch: Recycle<Box<Scratch>>,
     pub(crate) cells: Arc<Cells>,
+    disk_ring: DiskRing,
     /// What its connections do.
     pub(crate) seats: Seats,
     /// No reply keeps its connection open.
@@ -209,9 +211,11 @@ impl Worker {
         let pool = Pool::new(pool_options(&orders.plan), &setup.cells);
         tokio::task::spawn_local(pool.clone().tend());
         let draining = Rc::new(Cell::new(false));
+        let disk_ring = DiskRing::new(&setup.cells);
         let context = Context {
             plan: Arc::clone(&orders.plan),
             store: setup.store,
+            ring: disk_ring.arrange(&orders.plan.config),
             clock: setup.clock,
             ticker: ticker.clone(),
             resolver: orders.resolver.counting_in(&setup.cells),
@@ -236,6 +240,7 @@ impl Worker {
             idle_ticker,
             scratch: Recycle::default(),
             cells: setup.cells,
+            disk_ring,
             seats: Seats::default(),
             draining,
             closing: Cell::new(false),
@@ -334,6 +339,7 @@ impl Worker {
         let context = Context {
             plan: Arc::clone(&orders.plan),
             store: Arc::clone(&before.store),
+            ring: self.disk_ring.arrange(&orders.plan.config),
             clock: before.clock,
             ticker: before.ticker.clone(),
             resolver: orders.resolver.counting_in(&before.cells),

@@ -37,7 +37,7 @@ pub use content::{
     Slice,
 };
 pub use disk::{
-    Closeness, ExtentReader, Extents, Found, Listed, ListedContent, Origin, Reading, Refused,
+    Closeness, ExtentReader, Extents, Found, Listed, ListedContent, Origin, Reading, Refused, Ring,
     Stamps, Stored, StoredBody, Survey, SurveyUsage, Volume, VolumeOptions, VolumeState,
     VolumeUsage, Writing, sweep,
 };

@@ -111,9 +111,13 @@ pub(crate) async fn lookup_on_disk(
     let mut selector = Selector::of(fields);
     let key = KeyRef::new(received.key());
     let now = u32::try_from(received.now.unix_secs()).unwrap_or(0);
-    let found = cx
-        .store
-        .load(key, name, |meta| meta.answers(&mut selector), now);
+    let found = cx.store.load(
+        key,
+        name,
+        |meta| meta.answers(&mut selector),
+        now,
+        cx.ring.as_deref(),
+    );
     let found = found.await;
     // What can't be read is a miss, as long as nothing of it was sent.
     let readable = match &found {

@@ -65,6 +65,14 @@ impl Buffer {
         buffer.get_mut(..bytes).unwrap_or_default()
     }
 
+    /// It alone, to be read into by the kernel.
+    pub(crate) fn into_vec(self) -> Vec<u8> {
+        match self {
+            Self::Own(buffer) => buffer,
+            Self::Lent(mut lent) => std::mem::take(&mut lent.buffer),
+        }
+    }
+
     /// What was read into it.
     pub(crate) fn filled(self, bytes: usize) -> Bytes {
         match self {
@@ -89,7 +97,7 @@ impl AsRef<[u8]> for Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         let mut idle = lock(&self.home.idle);
-        if idle.len() < IDLE_MAX {
+        if idle.len() < IDLE_MAX && !self.buffer.is_empty() {
             idle.push(std::mem::take(&mut self.buffer));
         }
     }

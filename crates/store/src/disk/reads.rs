@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -16,6 +17,9 @@ use crate::usage::count;
 
 /// Reads that wait for a thread; further ones find nothing.
 const QUEUED_MAX: usize = 4096;
+/// When nothing has come from rings for longer, with reads out, the disk is left to threads: its queue may be full, and
+/// whoever gives it more is held up then.
+const STALLED_SECS: u32 = 1;
 
 /// A value that a thread is about to give.
 #[derive(Debug)]
@@ -83,14 +87,18 @@ impl Job {
             Self::Search(search, promise) => promise.keep(engine.search(&search)),
             Self::Fragment(extents, ordinal, promise) => promise.keep(extents.read(ordinal)),
         }
+        count(&engine.counters.reads_by_threads);
     }
 }
 
-/// The queue of reads.
+/// The queue of reads, and how many rings have.
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
     queue: Mutex<Queue>,
     ready: Condvar,
+    in_rings: AtomicUsize,
+    /// When one of those has ended, or the first began.
+    moved_secs: AtomicU32,
 }
 
 #[derive(Debug, Default)]
@@ -105,7 +113,28 @@ impl Reads {
     }
 
     pub(crate) fn queued(&self) -> usize {
-        self.queue().jobs.len()
+        self.queue().jobs.len() + self.in_rings.load(Relaxed)
+    }
+
+    /// Counts a read that a ring is to do, unless the disk seems to hang.
+    pub(crate) fn enter_ring(&self, now_secs: u32) -> bool {
+        if self.in_rings.load(Relaxed) == 0 {
+            self.moved_secs.store(now_secs, Relaxed);
+        } else if now_secs.saturating_sub(self.moved_secs.load(Relaxed)) > STALLED_SECS {
+            return false;
+        }
+        self.in_rings.fetch_add(1, Relaxed);
+        true
+    }
+
+    /// The disk has answered one of those.
+    pub(crate) fn note_moved(&self, now_secs: u32) {
+        self.moved_secs.store(now_secs, Relaxed);
+    }
+
+    /// It has ended, or isn't done by a ring after all.
+    pub(crate) fn leave_ring(&self) {
+        self.in_rings.fetch_sub(1, Relaxed);
     }
 
     /// Ends the threads; what still waits is refused.

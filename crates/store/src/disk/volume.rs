@@ -20,6 +20,7 @@ use super::index::Origin;
 use super::large::{Extents, Writing};
 use super::log::{Phase, Run};
 use super::options::VolumeOptions;
+use super::ring::Ring;
 use super::usage::{VolumeState, VolumeUsage};
 use super::{checkpoint, reads, reclaim, writer};
 
@@ -187,10 +188,11 @@ impl Volume {
         self.engine.geometry.record_bytes_max() - super::format::HEAD
     }
 
-    /// What is stored under `key`; counts as a use of it.
+    /// What is stored under `key`; counts as a use of it. `ring`: that of this thread, if it has one, for what has to wait
+    /// for the disk.
     #[must_use]
-    pub fn find(&self, key: &[u8], now_secs: u32) -> Found {
-        self.engine.find(key, now_secs)
+    pub fn find(&self, key: &[u8], now_secs: u32, ring: Option<&Ring>) -> Found {
+        self.engine.find(key, now_secs, ring)
     }
 
     /// Counts a use of what is stored under `key`, which was found elsewhere.
@@ -338,6 +340,8 @@ impl Volume {
             refused_closed: counters.refused_closed.load(Relaxed),
             refused_gone: counters.refused_gone.load(Relaxed),
             reads_refused: counters.reads_refused.load(Relaxed),
+            reads_by_rings: counters.reads_by_rings.load(Relaxed),
+            reads_by_threads: counters.reads_by_threads.load(Relaxed),
             images: counters.images.load(Relaxed),
             images_failed: counters.images_failed.load(Relaxed),
             bytes_written: counters.bytes_written.load(Relaxed),

@@ -124,7 +124,7 @@ impl Extents {
                 Poll::Pending
             }
             Fetched::Bytes(bytes) => Poll::Ready(self.check(ordinal, &extent, &bytes)),
-            Fetched::Waits => Poll::Pending,
+            Fetched::Waits(_) => Poll::Pending,
             Fetched::Gone => gone(),
             Fetched::Failed => {
                 // Whoever asks next doesn't get as far as this again.

@@ -12,6 +12,8 @@ const ENOSPC: i32 = 28;
 pub(crate) struct Plan {
     /// The error of every read.
     pub(crate) read: Option<i32>,
+    /// The kernel has nothing in memory.
+    pub(crate) uncached: bool,
     /// The error of every write.
     pub(crate) write: Option<i32>,
     /// Where the disk is full.
@@ -39,6 +41,10 @@ impl Faults {
         let state = self.0.lock().unwrap();
         let error = state.plan.read.map(io::Error::from_raw_os_error);
         error.map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn is_uncached(&self) -> bool {
+        self.0.lock().unwrap().plan.uncached
     }
 
     /// What was read, as the kernel has it.

@@ -28,7 +28,7 @@ fn churn(volume: &Volume, keys: u64) {
 }
 
 #[test]
-fn what_is_used_stays() {
+pub(super) fn what_is_used_stays() {
     let folder = folder();
     let volume = made(folder.path(), BYTES);
     for key in 0..10 {
