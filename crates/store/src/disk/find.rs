@@ -148,7 +148,7 @@ impl Engine {
 
     fn look(self: &Arc<Self>, key: &[u8], hash: u64, place: Place, patience: Patience) -> Look {
         let Some((segment, within)) = self.geometry.locate(place.granule) else {
-            self.index.remove(hash, place);
+            self.index.forget(hash, place);
             return Look::Other;
         };
         let asked = self.geometry.read_bytes(place, within);
@@ -157,7 +157,7 @@ impl Engine {
             Fetched::Waits => return Look::Waits,
             Fetched::Failed => return Look::Other,
             Fetched::Gone => {
-                self.index.remove(hash, place);
+                self.index.forget(hash, place);
                 return Look::Other;
             }
         };
@@ -168,7 +168,7 @@ impl Engine {
             // Another key with the same tag in the index; or a slot that should have been removed with its record.
             Parsed::Record(record) => {
                 if !self.index.find(record.hash).contains(&place) {
-                    self.index.remove(hash, place);
+                    self.index.forget(hash, place);
                 }
                 Look::Other
             }
@@ -178,8 +178,10 @@ impl Engine {
                 Look::Waits
             }
             Parsed::Short | Parsed::Wrong | Parsed::Nothing => {
-                count(&self.counters.wrong);
-                self.index.remove(hash, place);
+                // What was made room of while it was read is not in the index any more.
+                if self.index.forget(hash, place) {
+                    count(&self.counters.wrong);
+                }
                 Look::Other
             }
         }

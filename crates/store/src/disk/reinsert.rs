@@ -133,7 +133,7 @@ fn keep_records(engine: &Engine, segment: u32, mut records: Vec<Lying>) {
                 }
                 _ => {
                     count(&engine.counters.wrong);
-                    engine.index.remove(lying.entry.hash, place);
+                    engine.index.forget(lying.entry.hash, place);
                 }
             }
         }

@@ -7,7 +7,6 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, open};
@@ -17,6 +16,7 @@ use super::form::{Form, Shape};
 use super::image::Passage;
 use super::table::{Layout, Table, head};
 use super::{Index, WAYS};
+use crate::sync::of_index::Mutex;
 
 /// "squall", and a number that changes with the meaning of any word.
 pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"squall\x00\x01");

@@ -8,7 +8,7 @@ use super::form::{Known, Shape, Spot};
 use super::place::{Place, Uses, Word};
 use super::table::Slot;
 use super::{Index, LOAD_MAX_PERCENT, WAYS};
-use crate::content::lock;
+use crate::sync::of_index::lock;
 
 /// Buckets that move with an insertion while the index grows: a step is done before an eighth of that is inserted.
 const MOVES_PER_INSERTION: u32 = 8;
@@ -66,6 +66,19 @@ impl Index {
         self.set_word(slot, Word::EMPTY);
         self.table.len().fetch_sub(1, Relaxed);
         true
+    }
+
+    /// Removes a place of what can't be read. Of what was stored under its key before, the log may still know.
+    pub fn forget(&self, hash: u64, place: Place) -> bool {
+        let removed = self.remove(hash, place);
+        if removed {
+            self.note_forgotten();
+        }
+        removed
+    }
+
+    pub(super) fn note_forgotten(&self) {
+        self.table.forgotten().fetch_add(1, Relaxed);
     }
 
     /// Removes all that lies in these granules; says how many places those were.

@@ -268,6 +268,11 @@ impl Log {
         self.seal(Stream::Large)
     }
 
+    /// The same, of what the reclaimer kept, and tombstones.
+    pub(crate) fn seal_again(&mut self) -> Result<(), NoRoom> {
+        self.seal(Stream::Again)
+    }
+
     /// Seals the chunks that were open at the last tick already.
     pub(crate) fn tick(&mut self) {
         for stream in [Stream::New, Stream::Again, Stream::Large] {

@@ -89,12 +89,12 @@ impl Log {
         self.used.iter().map(|(born, number)| (*born, *number))
     }
 
-    /// Whether something in use was begun before this number, other than the segment begun under `but`.
+    /// Whether something in use was begun up to this number, other than the segment begun under `but`.
     pub(crate) fn has_older(&self, lsn: u64, but: u64) -> bool {
         let open = [&self.new, &self.again, &self.large].map(|stream| stream.segment);
         let open = open.iter().flatten().map(|segment| segment.born);
         let used = self.used.keys().copied().take(2);
-        open.chain(used).any(|born| born < lsn && born != but)
+        open.chain(used).any(|born| born <= lsn && born != but)
     }
 
     /// Closes the segments of streams that are older than all that is in use: they come first.

@@ -93,6 +93,23 @@ fn the_index_outlives_the_process() {
     assert!(holds(&volume, 500));
 }
 
+/// The index knows of what a crash took back, and no more of what that took the place of.
+#[test]
+fn what_lies_under_what_a_crash_took_back_can_be_removed() {
+    let place = Place::new();
+    let volume = open(place.shared());
+    put(&volume, 1);
+    volume.flush().unwrap();
+    put(&volume, 1);
+    drop(volume);
+    let volume = open(place.shared());
+    assert!(!holds(&volume, 1));
+    volume.remove(&1u64.to_le_bytes());
+    volume.flush().unwrap();
+    drop(volume);
+    assert!(!holds(&open(place.private()), 1));
+}
+
 #[test]
 fn an_index_that_missed_something_is_made_anew() {
     let place = Place::new();

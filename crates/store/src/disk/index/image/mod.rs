@@ -33,7 +33,7 @@ const BLOCK_BYTES: usize = 1 << 20;
 const HEAD_BYTES: usize = size_of::<Head>();
 const LINES_PER_BLOCK: usize = (BLOCK_BYTES - HEAD_BYTES) / size_of::<Line>();
 /// "squall", then "index", then a number that changes with the meaning of any byte.
-const MAGIC: [u8; 12] = *b"squallindex\x01";
+const MAGIC: [u8; 12] = *b"squallindex\x02";
 
 #[derive(Clone, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
@@ -48,6 +48,8 @@ struct TitleBytes {
     blocks: U32,
     eighth: U32,
     step: U32,
+    /// See [`Index::is_complete`](super::Index::is_complete); 1 if it isn't.
+    incomplete: U32,
 }
 
 #[derive(Clone, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -83,6 +85,7 @@ pub struct Title {
     blocks: u32,
     eighth: u32,
     step: u32,
+    complete: bool,
 }
 
 impl Title {
@@ -106,6 +109,7 @@ impl Title {
             blocks: bytes.blocks.get(),
             eighth: bytes.eighth.get(),
             step: bytes.step.get(),
+            complete: bytes.incomplete.get() == 0,
         }))
     }
 
@@ -120,6 +124,7 @@ impl Title {
             blocks: self.blocks.into(),
             eighth: self.eighth.into(),
             step: self.step.into(),
+            incomplete: u32::from(!self.complete).into(),
         };
         bytes.checksum = checksum(bytes.as_bytes()).into();
         bytes
