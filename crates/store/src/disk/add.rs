@@ -169,7 +169,10 @@ impl Engine {
             removed |= self.index.remove(hash, place);
         }
         // What the index doesn't know can't come back, unless it lacks some that are still in the log.
-        let all_known = self.is_recovered() && self.index.is_complete();
+        let all_known = self.is_recovered()
+            && self.index.dropped() == 0
+            && !log.has_older(self.index.forgotten(), 0)
+            && !log.is_taking();
         if !removed && all_known {
             return false;
         }
@@ -178,6 +181,16 @@ impl Engine {
         self.work.notify_one();
         drop(log);
         count(&self.counters.removes);
+        removed
+    }
+
+    /// Removes a place of what can't be read. Of what was stored under its key before, the log may still know.
+    pub(crate) fn forget(&self, hash: u64, place: Place) -> bool {
+        let mut log = self.log();
+        let removed = self.index.remove(hash, place);
+        if removed {
+            self.index.note_forgotten(log.number());
+        }
         removed
     }
 

@@ -148,27 +148,32 @@ impl Engine {
 
     fn look(self: &Arc<Self>, key: &[u8], hash: u64, place: Place, patience: Patience) -> Look {
         let Some((segment, within)) = self.geometry.locate(place.granule) else {
-            self.index.forget(hash, place);
+            self.forget(hash, place);
             return Look::Other;
         };
+        // It isn't known yet what is in use, or just being made room of.
+        let born = self.segments.born(segment);
+        if born == 0 {
+            return Look::Other;
+        }
         let asked = self.geometry.read_bytes(place, within);
         let bytes = match self.fetch(segment, within, asked, patience) {
             Fetched::Bytes(bytes) => bytes,
             Fetched::Waits => return Look::Waits,
             Fetched::Failed => return Look::Other,
             Fetched::Gone => {
-                self.index.forget(hash, place);
+                self.forget(hash, place);
                 return Look::Other;
             }
         };
-        match parse(&bytes) {
+        match parse(&bytes, born) {
             Parsed::Record(record) if record.hash == hash => {
                 self.take_up(&bytes, &record, key, place)
             }
             // Another key with the same tag in the index; or a slot that should have been removed with its record.
             Parsed::Record(record) => {
                 if !self.index.find(record.hash).contains(&place) {
-                    self.index.forget(hash, place);
+                    self.forget(hash, place);
                 }
                 Look::Other
             }
@@ -179,7 +184,7 @@ impl Engine {
             }
             Parsed::Short | Parsed::Wrong | Parsed::Nothing => {
                 // What was made room of while it was read is not in the index any more.
-                if self.index.forget(hash, place) {
+                if self.forget(hash, place) {
                     count(&self.counters.wrong);
                 }
                 Look::Other

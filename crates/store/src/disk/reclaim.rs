@@ -109,13 +109,13 @@ fn take(engine: &Arc<Engine>, progress: &mut Progress, born: u64, number: u32) -
     if !engine.segments.take(number) {
         return false;
     }
+    engine.log().take(born);
     for lying in lying {
         let entry = &lying.entry;
         if engine.index.remove(entry.hash, lying.place(engine, number)) {
             count(&engine.counters.evictions);
         }
     }
-    engine.log().take(born);
     progress.kept.remove(&born);
     true
 }

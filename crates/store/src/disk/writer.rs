@@ -81,7 +81,7 @@ fn give_up(engine: &Engine, chunk: &Sealed, full: bool) {
                 .granule_at(chunk.segment, chunk.at + entry.at),
             size: SizeCode::of_bytes(entry.bytes),
         };
-        if engine.index.forget(entry.hash, place) {
+        if engine.forget(entry.hash, place) {
             count(&engine.counters.lost);
         }
     }

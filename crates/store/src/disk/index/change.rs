@@ -68,19 +68,6 @@ impl Index {
         true
     }
 
-    /// Removes a place of what can't be read. Of what was stored under its key before, the log may still know.
-    pub fn forget(&self, hash: u64, place: Place) -> bool {
-        let removed = self.remove(hash, place);
-        if removed {
-            self.note_forgotten();
-        }
-        removed
-    }
-
-    pub(super) fn note_forgotten(&self) {
-        self.table.forgotten().fetch_add(1, Relaxed);
-    }
-
     /// Removes all that lies in these granules; says how many places those were.
     pub fn remove_all_in(&self, granules: Range<u32>) -> usize {
         let mut removed = 0;

@@ -184,10 +184,16 @@ impl Index {
         self.table.dropped().load(Relaxed)
     }
 
-    /// Whether all that the log may bring back after a crash is known here: nothing was given up, and nothing forgotten.
+    /// Of what is in the log up to this number something may be missing here, as what took its place can't be read; 0 if
+    /// nothing is.
     #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.dropped() == 0 && self.table.forgotten().load(Relaxed) == 0
+    pub fn forgotten(&self) -> u64 {
+        self.table.forgotten().load(Relaxed)
+    }
+
+    /// Says that something is missing of what is in the log up to there.
+    pub fn note_forgotten(&self, lsn: u64) {
+        self.table.forgotten().fetch_max(lsn, Relaxed);
     }
 
     /// Whether shared memory has no room for it to grow in: it then drops what was used least.

@@ -29,7 +29,7 @@ pub(super) mod head {
     pub(in super::super) const DROPPED: usize = 9;
     /// Up to where the log is in the index.
     pub(in super::super) const LSN: usize = 10;
-    /// Places forgotten: see [`super::super::Index::forget`].
+    /// See [`super::super::Index::forgotten`].
     pub(in super::super) const FORGOTTEN: usize = 11;
     /// Written last when a file is made.
     pub(in super::super) const MAGIC: usize = 16;

@@ -127,7 +127,7 @@ impl Extents {
             Fetched::Gone => gone(),
             Fetched::Failed => {
                 // Whoever asks next doesn't get as far as this again.
-                self.engine.index.forget(self.hash, self.head);
+                self.engine.forget(self.hash, self.head);
                 Poll::Ready(Err(io::ErrorKind::Other.into()))
             }
         }
@@ -135,7 +135,7 @@ impl Extents {
 
     /// The fragment, if that is what was read.
     fn check(&self, ordinal: usize, extent: &Extent, bytes: &Bytes) -> io::Result<Bytes> {
-        match parse(bytes) {
+        match parse(bytes, extent.born) {
             Parsed::Record(record)
                 if record.kind == Kind::Fragment
                     && record.hash == self.hash
@@ -147,7 +147,7 @@ impl Extents {
             }
             Parsed::Record(_) | Parsed::Short | Parsed::Nothing | Parsed::Wrong => {
                 count(&self.engine.counters.wrong);
-                self.engine.index.forget(self.hash, self.head);
+                self.engine.forget(self.hash, self.head);
                 Err(io::ErrorKind::InvalidData.into())
             }
         }

@@ -124,6 +124,11 @@ impl Log {
         self.taken.extend(self.used.remove_entry(&born));
     }
 
+    /// Whether a crash would bring back what is not in the index any more.
+    pub(crate) fn is_taking(&self) -> bool {
+        !self.taken.is_empty()
+    }
+
     pub(crate) fn taken(&self) -> Vec<(u64, u32)> {
         self.taken.clone()
     }

@@ -48,8 +48,9 @@ struct TitleBytes {
     blocks: U32,
     eighth: U32,
     step: U32,
-    /// See [`Index::is_complete`](super::Index::is_complete); 1 if it isn't.
-    incomplete: U32,
+    reserved: U32,
+    /// See [`Index::forgotten`](super::Index::forgotten).
+    forgotten: U64,
 }
 
 #[derive(Clone, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -85,7 +86,7 @@ pub struct Title {
     blocks: u32,
     eighth: u32,
     step: u32,
-    complete: bool,
+    forgotten: u64,
 }
 
 impl Title {
@@ -109,7 +110,7 @@ impl Title {
             blocks: bytes.blocks.get(),
             eighth: bytes.eighth.get(),
             step: bytes.step.get(),
-            complete: bytes.incomplete.get() == 0,
+            forgotten: bytes.forgotten.get(),
         }))
     }
 
@@ -124,7 +125,8 @@ impl Title {
             blocks: self.blocks.into(),
             eighth: self.eighth.into(),
             step: self.step.into(),
-            incomplete: u32::from(!self.complete).into(),
+            reserved: U32::ZERO,
+            forgotten: self.forgotten.into(),
         };
         bytes.checksum = checksum(bytes.as_bytes()).into();
         bytes

@@ -33,9 +33,7 @@ impl ImageReader {
             return None;
         }
         index.grow_to(title.step);
-        if !title.complete {
-            index.note_forgotten();
-        }
+        index.note_forgotten(title.forgotten);
         Some(Self {
             title,
             next_block: 0,

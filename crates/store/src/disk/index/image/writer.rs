@@ -34,7 +34,7 @@ impl ImageWriter {
                 blocks: 0,
                 eighth: index.form.eighth(),
                 step: 0,
-                complete: true,
+                forgotten: 0,
             },
             block: Vec::with_capacity(BLOCK_BYTES),
         }
@@ -63,7 +63,7 @@ impl ImageWriter {
         let growing = shape.frontier < index.form.buckets(shape.step);
         self.title.step = shape.step + u32::from(growing);
         self.title.places = index.len() as u64;
-        self.title.complete = index.is_complete();
+        self.title.forgotten = index.forgotten();
         file.sync_data()?;
         let mut page = self.title.bytes(volume).as_bytes().to_vec();
         page.resize(TITLE_BYTES, 0);
