@@ -286,6 +286,10 @@ impl Engine {
         if attached && !complete {
             self.index.remove_all_in(0..u32::MAX);
         }
+        // What was not written when a process was killed is in the index: what it removed or replaced may come back.
+        if complete && self.index.closed() != self.index.lsn() {
+            self.index.note_forgotten(self.log().number());
+        }
         // Not before it is said again is it whole.
         self.index.set_lsn(0);
         complete

@@ -351,6 +351,13 @@ impl Volume {
 
 #[cfg(test)]
 impl Volume {
+    /// Removes, and ends before that can be written.
+    pub(super) fn remove_and_crash(&self, key: &[u8]) {
+        let hash = self.engine.hash(key);
+        self.engine.log().run = Run::Stop;
+        self.engine.remove(hash);
+    }
+
     /// Where faults of the disk can be set.
     pub(super) fn faults(&self) -> &super::tests::faults::Faults {
         &self.engine.device.faults
@@ -392,6 +399,9 @@ fn close(engine: &Engine, threads: Vec<JoinHandle<()>>) -> io::Result<()> {
     };
     let taken = flushed.and_then(|()| checkpoint::take_last(engine));
     engine.stop(threads);
+    if taken.is_ok() && engine.log().is_written() {
+        engine.index.set_closed(engine.superblock().epoch);
+    }
     engine.device.unlock()?;
     taken
 }

@@ -71,6 +71,17 @@ impl Index {
         self.table.head_word(head::LSN).load(Acquire)
     }
 
+    /// What was last said to be the end of a life in which the log came to say all that the index does; 0 if none was.
+    #[must_use]
+    pub fn closed(&self) -> u64 {
+        self.table.head_word(head::CLOSED).load(Acquire)
+    }
+
+    /// Says that the log says all that the index does.
+    pub fn set_closed(&self, epoch: u64) {
+        self.table.head_word(head::CLOSED).store(epoch, Release);
+    }
+
     /// Says that the log is in the index up to there.
     pub fn set_lsn(&self, lsn: u64) {
         self.table.head_word(head::LSN).store(lsn, Release);

@@ -31,6 +31,8 @@ pub(super) mod head {
     pub(in super::super) const LSN: usize = 10;
     /// See [`super::super::Index::forgotten`].
     pub(in super::super) const FORGOTTEN: usize = 11;
+    /// See [`super::super::Index::closed`].
+    pub(in super::super) const CLOSED: usize = 12;
     /// Written last when a file is made.
     pub(in super::super) const MAGIC: usize = 16;
     /// The volume that it belongs to: two words.

@@ -329,6 +329,14 @@ impl Log {
         self.sealed.len() >= self.sealed_max
     }
 
+    /// Whether all that was added is in the file, or lost.
+    pub(crate) fn is_written(&self) -> bool {
+        let streams = [&self.new, &self.again, &self.large];
+        streams.iter().all(|stream| stream.chunk.is_none())
+            && self.sealed.is_empty()
+            && self.owed.is_empty()
+    }
+
     /// Chunks that wait for the disk.
     pub(crate) fn sealed_count(&self) -> usize {
         self.sealed.len()

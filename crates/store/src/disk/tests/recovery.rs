@@ -110,6 +110,25 @@ fn what_lies_under_what_a_crash_took_back_can_be_removed() {
     assert!(!holds(&open(place.private()), 1));
 }
 
+/// It was removed, and a crash took that back: from the log, not from the index.
+#[test]
+fn what_was_removed_before_a_crash_can_be_removed() {
+    let place = Place::new();
+    let volume = open(place.shared());
+    put(&volume, 1);
+    volume.close().unwrap();
+    drop(volume);
+    let volume = open(place.shared());
+    volume.remove_and_crash(&1u64.to_le_bytes());
+    drop(volume);
+    let volume = open(place.shared());
+    assert!(!holds(&volume, 1));
+    volume.remove(&1u64.to_le_bytes());
+    volume.flush().unwrap();
+    drop(volume);
+    assert!(!holds(&open(place.private()), 1));
+}
+
 /// Each segment has the same key at the same offset. Where a crash took the last one back, that of the segment's life before
 /// still lies there.
 #[test]

@@ -145,6 +145,10 @@ fn what_was_replaced_does_not_come_back() {
     }
     volume.flush().unwrap();
     drop(volume);
+    // All of the log is to be read.
+    for image in ["index-a", "index-b"] {
+        std::fs::remove_file(folder.path().join(format!("squall.log.{image}"))).unwrap();
+    }
     let volume = opened(folder.path(), bytes);
     assert!(get(&volume, b"a").is_none());
 }
