@@ -66,7 +66,7 @@ struct Progress {
 fn reclaim(engine: &Arc<Engine>, progress: &mut Progress) -> bool {
     // What the disk wouldn't have made sure of the last time comes first: no more is lost before it does.
     if !engine.log().taken().is_empty() {
-        return engine.write_out(FLUSH_MAX) && commit(engine, 0);
+        return carried(engine) && commit(engine, 0);
     }
     let mut log = engine.log();
     log.close_oldest();
@@ -88,7 +88,12 @@ fn reclaim(engine: &Arc<Engine>, progress: &mut Progress) -> bool {
         }
     }
     // What was kept of them must be in the file before they are written over.
-    taken > 0 && engine.write_out(FLUSH_MAX) && commit(engine, 0)
+    taken > 0 && carried(engine) && commit(engine, 0)
+}
+
+/// Whether what was kept is in the file. For tombstones there may be no room before something is free: those have time, too.
+fn carried(engine: &Engine) -> bool {
+    engine.flush(FLUSH_MAX) || engine.write_out(FLUSH_MAX)
 }
 
 /// Takes a segment out of use, with all that lies in it and isn't kept.

@@ -180,7 +180,7 @@ impl Log {
                 break (chunk.segment(), within);
             }
             self.seal(stream)?;
-            self.open_chunk(segments, stream, bytes)?;
+            self.open_chunk(segments, stream, draft)?;
         };
         Ok(Place {
             granule: geometry.granule_at(number, within),
@@ -200,14 +200,14 @@ impl Log {
         &mut self,
         segments: &Segments,
         stream: Stream,
-        bytes: usize,
+        draft: &Draft<'_>,
     ) -> Result<(), NoRoom> {
         let geometry = self.geometry;
-        let needed = geometry.align(HEAD) + bytes + ENTRY;
+        let needed = geometry.align(HEAD) + draft.bytes() + ENTRY;
         let room = |open: &OpenSegment| (geometry.segment() - open.next) as usize >= needed;
         let segment = match self.stream(stream).segment.filter(room) {
             Some(segment) => segment,
-            None => self.open_segment(segments, stream)?,
+            None => self.open_segment(segments, stream, draft.kind())?,
         };
         let chunk = OpenChunk::new(&geometry, segment.number, segment.born, segment.next);
         let open = self.stream(stream);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::{Log, NoRoom, OpenSegment, Phase, Stream};
+use crate::disk::format::Kind;
 use crate::disk::geometry::narrow;
 use crate::disk::segments::Segments;
 
@@ -41,15 +42,17 @@ impl Log {
         &mut self,
         segments: &Segments,
         stream: Stream,
+        kind: Kind,
     ) -> Result<OpenSegment, NoRoom> {
         if self.phase == Phase::Opening {
             return Err(NoRoom::Opening);
         }
         // The reclaimer makes others free only after it has written what it keeps of them.
-        let kept = if stream == Stream::Again {
-            0
-        } else {
-            self.geometry.segments_kept()
+        let kept = match (stream, kind) {
+            // They can't be given up.
+            (Stream::Again, Kind::Tombstone) => 0,
+            (Stream::Again, _) => 1,
+            (Stream::New | Stream::Large, _) => self.geometry.segments_kept(),
         };
         if self.free.len() <= kept {
             return Err(NoRoom::Segments);
