@@ -24,9 +24,7 @@ const FLUSH_MAX: Duration = Duration::from_secs(10);
 
 /// The life of the reclaiming thread: first it learns what there is.
 pub(crate) fn run(engine: &Arc<Engine>) {
-    let learning = lock(&engine.reclaiming);
     recover::run(engine);
-    drop(learning);
     let free_min = engine.geometry.segments_free_min();
     let mut progress = Progress {
         credit: Credit::new(engine),
@@ -139,6 +137,8 @@ fn carry(engine: &Engine, born: u64, lying: &[Lying]) {
 impl Engine {
     /// Takes all segments out of use. All that was stored is in the file.
     pub(crate) fn clear(&self) -> io::Result<()> {
+        // What it moves is not to be written over meanwhile.
+        let _alone = lock(&self.reclaiming);
         let mut log = self.log();
         let lsn = log.clear(&self.segments);
         self.index.remove_all_in(0..u32::MAX);

@@ -133,8 +133,9 @@ fn keep_records(engine: &Engine, segment: u32, mut records: Vec<Lying>) {
                     append(engine, &record, place);
                 }
                 _ => {
-                    count(&engine.counters.wrong);
-                    engine.forget(lying.entry.hash, place);
+                    if engine.forget(lying.entry.hash, place) {
+                        count(&engine.counters.wrong);
+                    }
                 }
             }
         }
