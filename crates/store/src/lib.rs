@@ -24,6 +24,7 @@ mod moment;
 mod object;
 mod options;
 mod store;
+mod sync;
 mod tier;
 mod usage;
 

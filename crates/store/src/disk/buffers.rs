@@ -1,11 +1,9 @@
 //! Buffers that are read into. Those for fragments of large bodies go round: a fresh one each time would be made of fresh
 //! pages by one thread and given up by another, and the allocator keeps more of such than is in use.
 
-use std::sync::{Arc, Mutex};
-
 use bytes::Bytes;
 
-use crate::content::lock;
+use crate::sync::{Arc, Mutex, lock};
 
 /// Buffers of a volume that wait to be used again: 4 MiB of them.
 const IDLE_MAX: usize = 16;

@@ -83,7 +83,7 @@ impl Device {
     /// As many bytes from `at` on as there is room for: fewer where the file ends. Says how many.
     pub(crate) fn read_into(&self, at: u64, buf: &mut [u8]) -> io::Result<usize> {
         #[cfg(test)]
-        self.faults.before_read()?;
+        let _steady = self.faults.before_read()?;
         let mut filled = 0;
         while let Some(rest) = buf.get_mut(filled..).filter(|rest| !rest.is_empty()) {
             match self.file.read_at(rest, at + filled as u64) {
@@ -101,7 +101,7 @@ impl Device {
     /// The same, of what the kernel has in memory.
     pub(crate) fn read_cached(&self, at: u64, buf: &mut [u8]) -> io::Result<Cached> {
         #[cfg(test)]
-        self.faults.before_read()?;
+        let _steady = self.faults.before_read()?;
         #[cfg(test)]
         if self.faults.is_uncached() {
             return Ok(Cached::Waits);

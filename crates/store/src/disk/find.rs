@@ -100,6 +100,8 @@ pub(crate) enum Fetched {
 #[derive(Debug)]
 pub(crate) struct Wanted {
     pub(crate) place: Place,
+    /// When its segment was begun, as far as was known before.
+    pub(crate) born: u64,
     /// Where that is in the file.
     pub(crate) at: u64,
     /// To be filled.
@@ -201,13 +203,19 @@ impl Engine {
 
     fn look(self: &Arc<Self>, key: &[u8], hash: u64, place: Place, patience: Patience) -> Look {
         let Some((segment, within)) = self.geometry.locate(place.granule) else {
-            self.index.remove(hash, place);
+            self.forget(hash, place);
             return Look::Other;
         };
+        // It isn't known yet what is in use, or just being made room of.
+        let born = self.segments.born(segment);
+        if born == 0 {
+            return Look::Other;
+        }
         let asked = self.geometry.read_bytes(place, within);
         let waits = |buffer: Buffer| {
             Look::Waits(Wanted {
                 place,
+                born,
                 at: self.geometry.offset(segment, within),
                 buffer: buffer.into_vec(),
             })
@@ -217,11 +225,11 @@ impl Engine {
             Fetched::Waits(buffer) => return waits(buffer),
             Fetched::Failed => return Look::Other,
             Fetched::Gone => {
-                self.index.remove(hash, place);
+                self.forget(hash, place);
                 return Look::Other;
             }
         };
-        match self.judge(&bytes, key, hash, place) {
+        match self.judge(&bytes, born, key, hash, place) {
             Judged::Here(stored) => Look::Here(stored),
             Judged::Other => Look::Other,
             Judged::Unsound if patience == Patience::None && bytes.len() < asked as usize => {
@@ -237,18 +245,19 @@ impl Engine {
     pub(crate) fn judge(
         self: &Arc<Self>,
         bytes: &Bytes,
+        born: u64,
         key: &[u8],
         hash: u64,
         place: Place,
     ) -> Judged {
-        match parse(bytes) {
+        match parse(bytes, born) {
             Parsed::Record(record) if record.hash == hash => {
                 self.take_up(bytes, &record, key, place)
             }
             // Another key with the same tag in the index; or a slot that should have been removed with its record.
             Parsed::Record(record) => {
                 if !self.index.find(record.hash).contains(&place) {
-                    self.index.remove(hash, place);
+                    self.forget(hash, place);
                 }
                 Judged::Other
             }
@@ -258,8 +267,10 @@ impl Engine {
 
     /// What lies there isn't what was written.
     pub(crate) fn disown(&self, hash: u64, place: Place) {
-        count(&self.counters.wrong);
-        self.index.remove(hash, place);
+        // What was made room of while it was read is not in the index any more.
+        if self.forget(hash, place) {
+            count(&self.counters.wrong);
+        }
     }
 
     /// Up to so many bytes of a segment.

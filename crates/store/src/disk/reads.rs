@@ -4,8 +4,6 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
@@ -13,6 +11,8 @@ use bytes::Bytes;
 use super::engine::Engine;
 use super::find::{Search, Stored};
 use super::large::Extents;
+use crate::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, lock};
 use crate::usage::count;
 
 /// Reads that wait for a thread; further ones find nothing.
@@ -38,7 +38,7 @@ impl<T> Promise<T> {
     }
 
     pub(crate) fn keep(&self, value: T) {
-        let mut promised = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut promised = lock(&self.0);
         let before = std::mem::replace(&mut *promised, Promised::Kept(value));
         drop(promised);
         if let Promised::Waiting(Some(waker)) = before {
@@ -47,7 +47,7 @@ impl<T> Promise<T> {
     }
 
     pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<Option<T>> {
-        let mut promised = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut promised = lock(&self.0);
         if let Promised::Waiting(waker) = &mut *promised {
             *waker = Some(cx.waker().clone());
             return Poll::Pending;
@@ -109,7 +109,7 @@ struct Queue {
 
 impl Reads {
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.queue)
     }
 
     pub(crate) fn queued(&self) -> usize {

@@ -133,6 +133,7 @@ impl Ring {
             tag: Out {
                 hunt,
                 place: wanted.place,
+                born: wanted.born,
                 #[cfg(test)]
                 at: wanted.at,
             },
@@ -169,6 +170,8 @@ impl Drop for Ring {
 struct Out {
     hunt: Hunt,
     place: Place,
+    /// See [`Wanted::born`].
+    born: u64,
     /// In the file.
     #[cfg(test)]
     at: u64,
@@ -176,7 +179,9 @@ struct Out {
 
 impl Out {
     fn end(self, mut buffer: Vec<u8>, read: io::Result<usize>, ring: &Ring) {
-        let Self { hunt, place, .. } = self;
+        let Self {
+            hunt, place, born, ..
+        } = self;
         let engine = Arc::clone(&hunt.engine);
         engine.reads.note_moved(engine.now_secs());
         engine.reads.leave_ring();
@@ -193,7 +198,7 @@ impl Out {
         let asked = buffer.len();
         buffer.truncate(filled);
         let bytes = Bytes::from(buffer);
-        match engine.judge(&bytes, &hunt.search.key, hunt.search.hash, place) {
+        match engine.judge(&bytes, born, &hunt.search.key, hunt.search.hash, place) {
             Judged::Here(stored) => hunt.keep(Step::Here(place, stored)),
             Judged::Other => hunt.step(ring),
             // The file ends there, or the kernel stopped early: a thread reads on.

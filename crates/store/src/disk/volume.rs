@@ -3,9 +3,6 @@
 use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use smallvec::SmallVec;
@@ -23,6 +20,9 @@ use super::options::VolumeOptions;
 use super::ring::Ring;
 use super::usage::{VolumeState, VolumeUsage};
 use super::{checkpoint, reads, reclaim, writer};
+use crate::sync::mpsc::sync_channel;
+use crate::sync::thread::{self, JoinHandle};
+use crate::sync::{Arc, Mutex, lock};
 
 /// How long [`Volume::flush`] waits for the disk.
 const FLUSH_MAX: Duration = Duration::from_secs(10);
@@ -267,7 +267,7 @@ impl Volume {
         };
         let (tell, told) = sync_channel(1);
         // On a thread that a disk which hangs may keep: whoever closes goes on.
-        let thread = std::thread::Builder::new().name("store-close".to_owned());
+        let thread = thread::Builder::new().name("store-close".to_owned());
         thread.spawn(move || tell.send(close(&engine, threads)))?;
         told.recv_timeout(patience).unwrap_or_else(|_| {
             self.engine.take_down();
@@ -277,7 +277,7 @@ impl Volume {
     }
 
     fn take_threads(&self) -> Vec<JoinHandle<()>> {
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut threads = lock(&self.threads);
         std::mem::take(&mut threads)
     }
 
@@ -355,6 +355,13 @@ impl Volume {
 
 #[cfg(test)]
 impl Volume {
+    /// Removes, and ends before that can be written.
+    pub(super) fn remove_and_crash(&self, key: &[u8]) {
+        let hash = self.engine.hash(key);
+        self.engine.log().run = Run::Stop;
+        self.engine.remove(hash);
+    }
+
     /// Where faults of the disk can be set.
     pub(super) fn faults(&self) -> &super::tests::faults::Faults {
         &self.engine.device.faults
@@ -386,14 +393,19 @@ impl Engine {
 }
 
 fn close(engine: &Engine, threads: Vec<JoinHandle<()>>) -> io::Result<()> {
+    engine.end(Run::Closing);
+    // What the reclaimer has moved is in the file then too.
+    drop(lock(&engine.reclaiming));
     let flushed = match engine.is_down() {
         true => Err(io::Error::other("its disk failed")),
         false if engine.flush(FLUSH_MAX) => Ok(()),
         false => Err(io::ErrorKind::TimedOut.into()),
     };
-    engine.end(Run::Closing);
     let taken = flushed.and_then(|()| checkpoint::take_last(engine));
     engine.stop(threads);
+    if taken.is_ok() && engine.log().is_written() {
+        engine.index.set_closed(engine.superblock().epoch);
+    }
     engine.device.unlock()?;
     taken
 }
@@ -411,7 +423,7 @@ fn start(engine: &Arc<Engine>) -> io::Result<Vec<JoinHandle<()>>> {
     let mut threads = Vec::new();
     let mut spawn = |name: &str, run: fn(&Arc<Engine>)| {
         let engine = Arc::clone(engine);
-        let thread = std::thread::Builder::new().name(name.to_owned());
+        let thread = thread::Builder::new().name(name.to_owned());
         threads.push(thread.spawn(move || run(&engine))?);
         io::Result::Ok(())
     };

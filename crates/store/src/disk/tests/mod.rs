@@ -7,6 +7,8 @@ mod model;
 mod recovery;
 mod reinsert;
 mod ring;
+#[cfg(shuttle)]
+mod schedules;
 mod small;
 mod survey;
 mod threads;
@@ -14,14 +16,18 @@ mod threads;
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use super::{Found, Ring, Stamps, Stored, StoredBody, Volume, VolumeOptions, VolumeState};
+use super::{
+    Found, Ring, Stamps, Stored, StoredBody, Volume, VolumeOptions, VolumeState, VolumeUsage,
+};
+use crate::sync::{Arc, mpsc, sleep};
 
 /// How long a test waits for a thread of a volume.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How often it looks whether something has come true that nobody tells of.
+const POLL: Duration = Duration::from_micros(50);
 
 /// A new directory, in memory if that can be: waiting for the disk is most of what those tests do that write much.
 fn folder() -> tempfile::TempDir {
@@ -54,7 +60,7 @@ fn until(mut done: impl FnMut() -> bool) {
     let begun = std::time::Instant::now();
     while !done() {
         assert!(begun.elapsed() < PATIENCE, "it takes too long");
-        std::thread::sleep(Duration::from_millis(1));
+        sleep(POLL);
     }
 }
 
