@@ -16,8 +16,10 @@ pub(crate) const BLOCK: u32 = 4096;
 pub(crate) const LOG_AT: u64 = 64 << 10;
 /// A log of fewer segments could not keep its streams open and some free.
 const SEGMENTS_MIN: u64 = 8;
-/// As many segments as there should be, before they become larger.
+/// As many segments as there should be, before they become larger; and of those that hold more than a chunk: some are always
+/// kept free, so the more there are the less that is.
 const SEGMENTS_WANTED: u64 = 64;
+const LARGE_SEGMENTS_WANTED: u64 = 256;
 const SEGMENT_LOG2_MIN: u8 = 16;
 const SEGMENT_LOG2_MAX: u8 = 23;
 const CHUNK_LOG2_MAX: u8 = 20;
@@ -37,10 +39,9 @@ impl Geometry {
     /// For a volume of so many bytes; `None` where that is too few for a log.
     pub(crate) fn for_bytes(bytes: u64) -> Option<Self> {
         let log = bytes.saturating_sub(LOG_AT);
-        let wanted = (log / SEGMENTS_WANTED).max(1).ilog2();
-        let segment_log2 = u8::try_from(wanted)
-            .unwrap_or(SEGMENT_LOG2_MAX)
-            .clamp(SEGMENT_LOG2_MIN, SEGMENT_LOG2_MAX);
+        let log2 = |wanted: u64| u8::try_from((log / wanted).max(1).ilog2()).unwrap_or(u8::MAX);
+        let small = log2(SEGMENTS_WANTED).clamp(SEGMENT_LOG2_MIN, CHUNK_LOG2_MAX);
+        let segment_log2 = log2(LARGE_SEGMENTS_WANTED).clamp(small, SEGMENT_LOG2_MAX);
         let mut granule_log2 = GRANULE_LOG2_MIN;
         while log >> granule_log2 > u64::from(u32::MAX) && granule_log2 < GRANULE_LOG2_MAX {
             granule_log2 += 1;
@@ -170,6 +171,8 @@ mod tests {
         };
         check(1 << 20, 64 << 10, 64 << 10, 64);
         check(100 << 20, 1 << 20, 1 << 20, 64);
+        check(300 << 20, 1 << 20, 1 << 20, 64);
+        check(1 << 30, 2 << 20, 1 << 20, 64);
         check(16 << 30, 8 << 20, 1 << 20, 64);
         check(1 << 40, 8 << 20, 1 << 20, 256);
         assert_eq!(Geometry::for_bytes(0), None);
