@@ -19,9 +19,11 @@ mod peak;
 mod plot;
 mod probe;
 mod process;
+mod ratios;
 mod report;
 mod scaling;
 mod server;
+mod space;
 mod store;
 mod workload;
 
@@ -49,8 +51,12 @@ enum Command {
     Store(store::Options),
     /// The most that a proxy with a disk cache does before its clients wait
     Peak(peak::Options),
-    /// Requests of the same mix as lines of `turn,object,bytes`, for the store's example `hit_ratio`
-    Trace(peak::Trace),
+    /// Hit ratios of every policy, in memory and on disk, beside models of other caches
+    Ratios(ratios::Options),
+    /// How many small responses fit into a gigabyte of disk
+    Space(space::Options),
+    /// Requests of a mix as lines of `turn,object,bytes`
+    Trace(ratios::TraceOptions),
     /// The least that a server can do: one read, one write. Started by the harness
     #[command(hide = true)]
     Floor(floor::Options),
@@ -69,7 +75,9 @@ fn main() -> ExitCode {
         Command::Floods(options) => floods::run(&options),
         Command::Store(options) => store::run(&options),
         Command::Peak(options) => peak::run(&options),
-        Command::Trace(trace) => peak::write(&trace),
+        Command::Ratios(options) => ratios::run(&options),
+        Command::Space(options) => space::run(&options),
+        Command::Trace(options) => ratios::write_trace(&options),
         Command::Floor(options) => floor::run(&options),
         Command::Origin(options) => origin::run(options.port),
         Command::Helper => helper::run(),

@@ -10,7 +10,6 @@ mod table;
 
 use std::env;
 use std::fs;
-use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -24,7 +23,7 @@ use crate::machine::Machine;
 use crate::probe;
 use crate::store::{Home, Room, SCHEMES, Scheme};
 use cage::Cage;
-use mix::{Mix, Object};
+pub(crate) use mix::{Mix, Object};
 use robots::Robots;
 use table::{Report, Window};
 
@@ -63,34 +62,6 @@ pub(crate) struct Options {
     /// Where the results go
     #[arg(long, default_value = "bench/results")]
     results: PathBuf,
-}
-
-/// Which requests.
-#[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct Trace {
-    /// How many
-    #[arg(long, default_value_t = 1_500_000)]
-    requests: u64,
-    /// Objects that may be asked for again
-    #[arg(long, default_value_t = 500_000)]
-    working_set: usize,
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-}
-
-/// Writes what would be asked for to standard output, without what may not be kept.
-pub(crate) fn write(trace: &Trace) -> Result<()> {
-    let mut mix = Mix::new(trace.seed, trace.working_set);
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    for turn in 0..trace.requests {
-        let Object {
-            number, size, kept, ..
-        } = Object::of(mix.next().number);
-        if kept {
-            writeln!(out, "{turn},{number},{size}")?;
-        }
-    }
-    Ok(out.flush()?)
 }
 
 /// Measures, prints, and writes the results.

@@ -1,8 +1,8 @@
 //! What the robots ask for: a mix after Web Polygraph's PolyMix-4, its times a tenth as long.
 //!
 //! Kinds and sizes of objects, how many may be kept, how often one is asked for again, the working set and its hot part,
-//! conditional requests and reloads are PolyMix-4's. Left out: pages with embedded objects, POST, HEAD, aborts, lost
-//! packets, and objects that change.
+//! conditional requests and reloads are PolyMix-4's; where it is asked for, also that small objects are favoured. Left out:
+//! pages with embedded objects, POST, HEAD, aborts, lost packets, and objects that change.
 
 use crate::store::mixed;
 
@@ -11,6 +11,9 @@ const AGAIN: u64 = 687;
 /// Thousandths of those that go to the hot set, and how large that is.
 const TO_HOT: u64 = 100;
 const HOT_SHARE: usize = 100;
+/// Thousandths of those for objects that may be kept that go to the smallest so far around it.
+const TO_SMALL: u64 = 900;
+const AROUND: usize = 4;
 /// Thousandths of repeated requests that ask whether it is newer than an old date, than its own, and past the cache.
 const SINCE_LONG: u64 = 50;
 const SINCE_THEN: u64 = 100;
@@ -63,6 +66,7 @@ pub(crate) struct Mix {
     working_set: Vec<u32>,
     working_set_max: usize,
     next: u32,
+    favours_small: bool,
 }
 
 impl Mix {
@@ -73,6 +77,15 @@ impl Mix {
             working_set: Vec::with_capacity(working_set_max),
             working_set_max: working_set_max.max(1),
             next: 0,
+            favours_small: false,
+        }
+    }
+
+    /// What is asked for again is small more often than not.
+    pub(crate) fn favouring_small(self) -> Self {
+        Self {
+            favours_small: true,
+            ..self
         }
     }
 
@@ -82,7 +95,7 @@ impl Mix {
             let hot = self.below(1000) < TO_HOT;
             let among = if hot { all.div_ceil(HOT_SHARE) } else { all };
             let place = usize::try_from(self.below(among as u64)).unwrap_or(0);
-            let number = self.working_set.get(place).copied().unwrap_or(0);
+            let number = self.chosen(place);
             let how = self.below(1000);
             let how = match how {
                 _ if how < SINCE_LONG => How::SinceLong,
@@ -106,6 +119,21 @@ impl Mix {
             number,
             how: How::Plain,
         }
+    }
+
+    /// The object at that place of the working set, or a smaller one near it.
+    fn chosen(&mut self, place: usize) -> u32 {
+        let number = self.working_set.get(place).copied().unwrap_or(0);
+        let small = self.favours_small && Object::of(number).kept && self.below(1000) < TO_SMALL;
+        if !small {
+            return number;
+        }
+        let around = place.saturating_sub(AROUND)..self.working_set.len().min(place + AROUND + 1);
+        let around = self.working_set.get(around).unwrap_or_default();
+        let kept = around.iter().map(|number| Object::of(*number));
+        let kept = kept.filter(|object| object.kept);
+        let smallest = kept.min_by_key(|object| object.size);
+        smallest.map_or(number, |object| object.number)
     }
 
     fn below(&mut self, count: u64) -> u64 {

@@ -23,7 +23,7 @@ pub struct VolumeOptions {
     pub object_bytes_max: u64,
     /// What is written again rather than lost, when the log comes round to it.
     pub policy: Policy,
-    /// How much of a segment may be written again, in percent.
+    /// How much may be written again, in percent of what is new.
     pub reinsert_max_percent: u8,
     /// Chunks of up to 1 MiB that wait for the disk, before nothing more is stored.
     pub full_buffers_max: usize,

@@ -227,7 +227,7 @@ fn take_chunk(
             },
             uses: match entry.frequency {
                 0 => Uses::default(),
-                frequency => Uses::new(u32::from(frequency), 0),
+                frequency => Uses::of_weight(u32::from(frequency)),
             },
         });
     }

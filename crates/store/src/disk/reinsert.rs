@@ -1,9 +1,13 @@
-//! What is kept of a segment that is to be free: of the records that were used, the ones the policy prizes most, up to a
-//! share of what is made free. They are appended again, to a stream of their own, with half their uses: so what is kept is
-//! kept for their sake once.
+//! What is kept of a segment that is to be free: the records that the policy prizes most, up to a share of what is new. They
+//! are appended again, to a stream of their own, with half the weight of their uses: so what is kept is kept for their sake
+//! once.
 //!
 //! What one segment leaves of its share goes to the next. Records that were kept lie together, and most of them are used
-//! again: a share of each segment alone would lose three quarters of them at the next turn.
+//! again: a share of each segment alone would lose three quarters of them at the next turn. For the same reason there is a
+//! bar that what is kept has to reach, wherever it lies: it rises while the share is spent faster than it comes in.
+//!
+//! Policies that ask for size keep what is small also without a use, for a turn or two: it costs next to nothing, and is as
+//! good for a hit as anything.
 
 use std::sync::Arc;
 
@@ -19,35 +23,66 @@ use crate::usage::count;
 
 /// Segments that may be kept whole, at most, for all that others left of their share; never more than a batch.
 const CREDIT_SEGMENTS: usize = 8;
+/// Eighths of what may be saved that what wasn't used leaves to what was, and at which the bar rests: above the former, so that
+/// it is the bar which chooses.
+const LEFT_EIGHTHS: u64 = 5;
+const REST_EIGHTHS: u64 = 7;
+/// How fast the bar moves: that part of itself after a segment, if all was left that may be saved, and nothing were to be.
+const BAR_STEP: f64 = 0.4;
 
 /// How much may still be kept.
 #[derive(Debug)]
 pub(crate) struct Credit {
     bytes: u64,
+    bytes_max: u64,
+    /// What is worth less isn't kept.
+    bar: f64,
 }
 
 impl Credit {
     pub(crate) fn new(engine: &Engine) -> Self {
-        let mut credit = Self { bytes: 0 };
-        for _ in 0..CREDIT_SEGMENTS {
-            credit.earn(engine);
+        let segments = CREDIT_SEGMENTS.min(engine.geometry.segments_batch()) as u64;
+        let any = u64::from(engine.options.reinsert_max_percent.min(1));
+        let bytes_max = u64::from(engine.geometry.segment()) * segments * any;
+        Self {
+            bytes: bytes_max,
+            bytes_max,
+            bar: 0.0,
         }
-        credit
     }
 
-    /// The share of a segment.
+    /// The share of a segment: of it so much that, by what is left for new records, it is the share of those.
     fn earn(&mut self, engine: &Engine) {
         let segment = u64::from(engine.geometry.segment());
         let share = u64::from(engine.options.reinsert_max_percent.min(100));
-        let segments = CREDIT_SEGMENTS.min(engine.geometry.segments_batch()) as u64;
-        let most = segment * segments * share.min(1);
-        self.bytes = most.min(self.bytes + segment * share / 100);
+        self.bytes = self
+            .bytes_max
+            .min(self.bytes + segment * share / (100 + share));
     }
 
-    fn spend(&mut self, bytes: u32) -> bool {
-        let left = self.bytes.checked_sub(u64::from(bytes));
-        self.bytes = left.unwrap_or(self.bytes);
-        left.is_some()
+    /// Whether something may be kept. What wasn't used leaves most of what is saved to what was.
+    fn spend(&mut self, prized: &Prized) -> bool {
+        let least = if prized.used {
+            0
+        } else {
+            self.bytes_max / 8 * LEFT_EIGHTHS
+        };
+        let left = self.bytes.checked_sub(u64::from(prized.candidate.bytes()));
+        match left.filter(|left| *left >= least && prized.worth >= self.bar) {
+            Some(left) => self.bytes = left,
+            None => return false,
+        }
+        true
+    }
+
+    /// Moves the bar so that most of what may be saved is left: there is some for what is good, and none goes to waste.
+    fn settle(&mut self, refused: Option<f64>) {
+        if self.bar == 0.0 {
+            self.bar = refused.unwrap_or(0.0);
+        }
+        let share = |bytes: u64| bytes as f64 / self.bytes_max.max(8) as f64;
+        let rest = share(self.bytes_max / 8 * REST_EIGHTHS);
+        self.bar *= 1.0 + BAR_STEP * (rest - share(self.bytes));
     }
 }
 
@@ -88,6 +123,26 @@ impl Candidate {
         match self {
             Self::Record(lying) => lying.entry.bytes,
             Self::Body { bytes, .. } => *bytes,
+        }
+    }
+}
+
+/// A candidate, with what the policy gives for it.
+#[derive(Clone, Copy, Debug)]
+struct Prized {
+    candidate: Candidate,
+    worth: f64,
+    /// Since it was stored, or since it was kept for that.
+    used: bool,
+}
+
+impl Prized {
+    fn new(policy: Policy, candidate: Candidate, uses: Uses, now_secs: u32) -> Self {
+        let used = uses.count() > 0;
+        Self {
+            candidate,
+            worth: worth(policy, uses, candidate.bytes(), now_secs),
+            used,
         }
     }
 }
@@ -142,17 +197,15 @@ fn keep_records(engine: &Engine, segment: u32, mut records: Vec<Lying>) {
     }
 }
 
-/// What to keep: what was used, best first, as far as the share goes.
+/// What to keep: best first, as far as the share goes.
 fn choose(engine: &Engine, credit: &mut Credit, segment: u32, lying: &[Lying]) -> Vec<Candidate> {
     let policy = engine.options.policy;
     let now_secs = engine.now_secs();
-    let mut used: Vec<(f64, Candidate)> = Vec::new();
+    let mut prized = Vec::new();
     let mut add = |candidate: Candidate, hash: u64, place: Place| {
         let uses = engine.index.uses(hash, place);
-        if let Some(uses) = uses.filter(|uses| uses.count() > 0) {
-            let worth = worth(policy, uses, candidate.bytes(), now_secs);
-            used.push((worth, candidate));
-        }
+        let new = uses.map(|uses| Prized::new(policy, candidate, uses, now_secs));
+        prized.extend(new.filter(|new| new.worth > 0.0));
     };
     for lying in lying {
         if matches!(lying.entry.kind, Kind::Whole | Kind::Extents) {
@@ -165,10 +218,18 @@ fn choose(engine: &Engine, credit: &mut Credit, segment: u32, lying: &[Lying]) -
             add(Candidate::Body { hash, head, bytes }, hash, head);
         }
     }
-    used.sort_by(|a, b| b.0.total_cmp(&a.0));
+    prized.sort_by(|a, b| b.worth.total_cmp(&a.worth));
     // What doesn't fit in any more leaves room for smaller ones.
-    used.retain(|(_, candidate)| credit.spend(candidate.bytes()));
-    used.into_iter().map(|(_, candidate)| candidate).collect()
+    let mut refused = None;
+    prized.retain(|prized| {
+        let kept = credit.spend(prized);
+        if !kept {
+            refused = refused.or(Some(prized.worth));
+        }
+        kept
+    });
+    credit.settle(refused);
+    prized.into_iter().map(|prized| prized.candidate).collect()
 }
 
 /// The hashes of the keys of large bodies, with how much of them lies here.
@@ -183,15 +244,17 @@ fn bodies(lying: &[Lying]) -> HashMap<u64, u32> {
     bodies
 }
 
-/// The order of the policy; the log itself is the age that the heaps add.
+/// The order of the policy; the log itself is the age that the heaps add. 0 for what isn't to be kept.
 fn worth(policy: Policy, uses: Uses, bytes: u32, now_secs: u32) -> f64 {
-    let uses_count = f64::from(uses.count());
+    let weight = f64::from(uses.weight());
+    // Used since it was stored, or since it was kept for that.
+    let was_used = f64::from(u8::from(uses.count() > 0));
     let bytes = f64::from(bytes.max(1));
     match policy {
-        Policy::Lru | Policy::HeapLru => -f64::from(uses.idle_secs(now_secs)),
-        Policy::HeapGdsf => uses_count / bytes,
-        Policy::HeapLfuda => uses_count,
-        Policy::Default => uses_count / bytes.powf(0.75),
+        Policy::Lru | Policy::HeapLru => was_used / (1.0 + f64::from(uses.idle_secs(now_secs))),
+        Policy::HeapLfuda => was_used * weight,
+        Policy::HeapGdsf => weight / bytes,
+        Policy::Default => weight / bytes.powf(0.75),
     }
 }
 
@@ -211,7 +274,7 @@ fn append(engine: &Engine, record: &Record<'_>, old: Place) {
         return;
     };
     let halved = uses.halved();
-    let frequency = u8::try_from(halved.count()).unwrap_or(u8::MAX);
+    let frequency = frequency(halved);
     let appended = engine.append(&mut log, Stream::Again, &draft, record.lsn, frequency);
     if let Ok(place) = appended
         && engine.index.replace(record.hash, old, place)
@@ -219,6 +282,11 @@ fn append(engine: &Engine, record: &Record<'_>, old: Place) {
         engine.index.set_uses(record.hash, place, halved);
         count(&engine.counters.reinserts);
     }
+}
+
+/// What the table of a chunk says of a record that was kept; 0 is for new ones.
+pub(crate) fn frequency(uses: Uses) -> u8 {
+    u8::try_from(uses.weight().max(1)).unwrap_or(u8::MAX)
 }
 
 #[cfg(test)]

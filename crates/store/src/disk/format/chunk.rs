@@ -110,7 +110,7 @@ pub(crate) struct Entry {
     pub(crate) bytes: u32,
     pub(crate) expires: u32,
     pub(crate) kind: Kind,
-    /// How often it had been used when it was written.
+    /// The weight of its uses when it was written again; 0 when it was new.
     pub(crate) frequency: u8,
 }
 

@@ -8,7 +8,7 @@
 //!
 //! | second word (32 bits), advice | bits |
 //! | --- | --- |
-//! | uses | 10 |
+//! | weight of its uses: four for each and for having been stored, less since it was written again | 10 |
 //! | last use, in ticks of 64 seconds that start again after 8.5 years | 22 |
 
 /// Where a record lies.
@@ -103,27 +103,49 @@ impl Word {
 }
 
 /// How often a record was used, and when the last time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uses(u32);
+
+/// Stored, and not used yet.
+impl Default for Uses {
+    fn default() -> Self {
+        Self::new(0, 0)
+    }
+}
 
 const TICK_BITS: u32 = 22;
 const TICK_MASK: u32 = (1 << TICK_BITS) - 1;
 const TICK_SECS_LOG2: u32 = 6;
+const WEIGHT_MAX: u32 = (1 << (32 - TICK_BITS)) - 1;
 
 impl Uses {
+    /// The weight of one use. It can be halved twice: what is small enough stays for one use as long as that takes.
+    pub const WEIGHT: u32 = 4;
     /// Beyond this uses are no longer counted.
-    pub const COUNT_MAX: u32 = (1 << (32 - TICK_BITS)) - 1;
+    pub const COUNT_MAX: u32 = WEIGHT_MAX / Self::WEIGHT - 1;
 
     /// So many uses, the last of them now.
     #[must_use]
     pub fn new(count: u32, now_secs: u32) -> Self {
-        let tick = now_secs >> TICK_SECS_LOG2 & TICK_MASK;
-        Self(count.min(Self::COUNT_MAX) << TICK_BITS | tick)
+        let weight = (count.min(Self::COUNT_MAX) + 1) * Self::WEIGHT;
+        Self(weight << TICK_BITS | now_secs >> TICK_SECS_LOG2 & TICK_MASK)
     }
 
-    /// Uses since it was stored, as far as they were counted.
+    /// Of such a weight, some time ago.
+    #[must_use]
+    pub fn of_weight(weight: u32) -> Self {
+        Self(weight.min(WEIGHT_MAX) << TICK_BITS)
+    }
+
+    /// Uses since it was stored, as far as they were counted, and as far as they count.
     #[must_use]
     pub fn count(self) -> u32 {
+        (self.weight() / Self::WEIGHT).saturating_sub(1)
+    }
+
+    /// What uses weigh together, having been stored among them.
+    #[must_use]
+    pub fn weight(self) -> u32 {
         self.0 >> TICK_BITS
     }
 
@@ -137,13 +159,15 @@ impl Uses {
     /// After one more use.
     #[must_use]
     pub fn used(self, now_secs: u32) -> Self {
-        Self::new(self.count() + 1, now_secs)
+        let most = (Self::COUNT_MAX + 1) * Self::WEIGHT;
+        let weight = (self.weight() + Self::WEIGHT).min(most);
+        Self(weight << TICK_BITS | now_secs >> TICK_SECS_LOG2 & TICK_MASK)
     }
 
-    /// Half as many: what is kept for its uses is kept for their sake once.
+    /// Of half the weight: what is kept for its uses is kept for their sake once.
     #[must_use]
     pub fn halved(self) -> Self {
-        Self((self.count() / 2) << TICK_BITS | self.0 & TICK_MASK)
+        Self((self.weight() / 2) << TICK_BITS | self.0 & TICK_MASK)
     }
 
     pub(super) fn of_bits(bits: u32) -> Self {
@@ -192,7 +216,12 @@ mod tests {
         }
         assert!(uses.idle_secs(1_002_000 + 3_600).abs_diff(3_600) <= 64);
         let halved = uses.halved();
-        assert_eq!(halved.count(), Uses::COUNT_MAX / 2);
+        assert_eq!(halved.count(), Uses::COUNT_MAX / 2 - 1);
         assert_eq!(halved.idle_secs(2_000_000), uses.idle_secs(2_000_000));
+        let weights = [0, 1, 2, 3].map(|times| {
+            let halved = (0..times).fold(Uses::default(), |uses, _| uses.halved());
+            halved.weight()
+        });
+        assert_eq!(weights, [4, 2, 1, 0]);
     }
 }

@@ -13,6 +13,7 @@ use crate::disk::geometry::narrow;
 use crate::disk::index::Place;
 use crate::disk::large::Extents;
 use crate::disk::log::Stream;
+use crate::disk::reinsert::frequency;
 use crate::usage::count;
 
 /// Moves what lies in `segment` of the body that the head at `place` leads to. If that doesn't work out, the body is lost
@@ -82,8 +83,7 @@ fn move_body(
         uses = uses.halved();
     }
     let lsn = log.number();
-    let frequency = u8::try_from(uses.count()).unwrap_or(u8::MAX);
-    let new = engine.append(&mut log, Stream::Again, &draft, lsn, frequency)?;
+    let new = engine.append(&mut log, Stream::Again, &draft, lsn, frequency(uses))?;
     let replaced = engine.index.replace(head.hash, place, new);
     engine.index.set_uses(head.hash, new, uses);
     Ok(replaced)

@@ -18,6 +18,7 @@ use super::format::{
     ChunkHead, Entry, ExtentList, Kind, Parsed, Record, Superblock, parse, parse_beginning,
 };
 use super::geometry::{Geometry, LOG_AT};
+use super::index::Uses;
 use super::options::VolumeOptions;
 use super::walk::{Met, Walk};
 use super::{Listed, ListedContent};
@@ -264,7 +265,7 @@ impl Survey {
         Some(Listed {
             offset: self.ground.geometry.offset(segment, within),
             bytes: spot.bytes,
-            uses: u32::from(spot.frequency),
+            uses: u32::from(spot.frequency) / Uses::WEIGHT,
             content: match content {
                 ListedContent::Damaged if !self.stands(segment) => ListedContent::Outlived,
                 content => content,

@@ -325,7 +325,10 @@ fn an_image_is_not_believed_where_the_log_was_written_over() {
         .collect();
     let superblocks = std::fs::read(&log).unwrap()[..64 << 10].to_vec();
     // All is written over, several times, by others.
-    let volume = open(place.private());
+    let volume = open(VolumeOptions {
+        reinsert_max_percent: 0,
+        ..place.private()
+    });
     for key in 500..6000 {
         until(|| {
             volume

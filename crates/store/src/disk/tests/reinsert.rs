@@ -108,6 +108,32 @@ fn no_more_is_kept_than_may_be() {
     assert!(get(&volume, b"hot 0").is_none());
 }
 
+/// By policies that ask for size, and without a use of it.
+#[test]
+fn what_is_small_stays_for_a_while() {
+    for (policy, stay) in [
+        (Policy::HeapGdsf, 10),
+        (Policy::Default, 10),
+        (Policy::Lru, 0),
+    ] {
+        let folder = folder();
+        drop(made(folder.path(), BYTES));
+        let mut options = options(folder.path(), BYTES);
+        options.policy = policy;
+        let volume = Volume::open(options).unwrap();
+        super::until(|| volume.usage().state == VolumeState::Serving);
+        for number in 0..10 {
+            put(&volume, &format!("small {number}"), number, 100);
+        }
+        for number in 0..700 {
+            put(&volume, &format!("new {number}"), number, 8000);
+        }
+        let small = (0..10).map(|key| format!("small {key}"));
+        let found = small.filter(|key| get(&volume, key.as_bytes()).is_some());
+        assert_eq!(found.count(), stay, "{policy:?}");
+    }
+}
+
 #[test]
 fn what_was_replaced_is_not_kept() {
     let folder = folder();

@@ -1,7 +1,8 @@
 //! Whole responses: stored, found, replaced, removed; before and after they are written, and after a restart.
 
 use super::{Volume, body, get, made, noise, opened, options, stamps, until};
-use crate::disk::Refused;
+use crate::disk::{Refused, VolumeState};
+use crate::options::Policy;
 
 const MIB: u64 = 1 << 20;
 
@@ -124,7 +125,11 @@ fn an_update_does_not_bring_back_what_was_removed() {
 #[test]
 pub(super) fn the_oldest_make_room() {
     let folder = tempfile::tempdir().unwrap();
-    let volume = made(folder.path(), 4 * MIB);
+    drop(made(folder.path(), 4 * MIB));
+    let mut options = options(folder.path(), 4 * MIB);
+    options.policy = Policy::Lru;
+    let volume = Volume::open(options).unwrap();
+    until(|| volume.usage().state == VolumeState::Serving);
     for number in 0..2000 {
         let key = format!("key {number}");
         let bytes = noise(number, 8000);
