@@ -81,7 +81,6 @@ struct Held {
 }
 
 struct Run<'t> {
-    folder: tempfile::TempDir,
     options: VolumeOptions,
     volume: Option<Arc<Volume>>,
     model: Model,
@@ -95,6 +94,8 @@ struct Run<'t> {
     /// The machine went down once. Of what it had not written yet some may be on the disk: heads without their bodies.
     scarred: bool,
     tally: &'t Tally,
+    /// The last to go, as threads of the volume make files in it.
+    folder: tempfile::TempDir,
 }
 
 impl<'t> Run<'t> {
