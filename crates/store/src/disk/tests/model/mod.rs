@@ -166,11 +166,6 @@ impl<'t> Run<'t> {
             }
             Step::Crash => {
                 count(&self.tally.crashes);
-                // The machine goes down, and takes the shared memory with it.
-                if self.torn {
-                    remove_indexes(self.folder.path());
-                    self.scarred = true;
-                }
                 self.doubtful |= self.options.shared_memory.is_some();
                 self.reopen();
             }
@@ -369,6 +364,11 @@ impl<'t> Run<'t> {
         self.tally.reinserts.fetch_add(usage.reinserts, Relaxed);
         self.tally.evictions.fetch_add(usage.evictions, Relaxed);
         self.volume = None;
+        // With what was torn the machine goes down, and takes the shared memory with it.
+        if self.torn {
+            remove_indexes(self.folder.path());
+            self.scarred = true;
+        }
         self.volume = Some(open(&self.options));
         self.torn = false;
         for key in 0..KEYS {
