@@ -268,7 +268,12 @@ impl Volume {
         let (tell, told) = sync_channel(1);
         // On a thread that a disk which hangs may keep: whoever closes goes on.
         let thread = thread::Builder::new().name("store-close".to_owned());
-        thread.spawn(move || tell.send(close(&engine, threads)))?;
+        thread.spawn(move || {
+            let closed = close(&engine, threads);
+            // Before anybody is told, and opens the volume again: it holds the lock of the index.
+            drop(engine);
+            tell.send(closed)
+        })?;
         told.recv_timeout(patience).unwrap_or_else(|_| {
             self.engine.take_down();
             self.engine.end(Run::Stop);

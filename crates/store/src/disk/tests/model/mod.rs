@@ -81,7 +81,6 @@ struct Held {
 }
 
 struct Run<'t> {
-    folder: tempfile::TempDir,
     options: VolumeOptions,
     volume: Option<Arc<Volume>>,
     model: Model,
@@ -95,6 +94,8 @@ struct Run<'t> {
     /// The machine went down once. Of what it had not written yet some may be on the disk: heads without their bodies.
     scarred: bool,
     tally: &'t Tally,
+    /// The last to go, as threads of the volume make files in it.
+    folder: tempfile::TempDir,
 }
 
 impl<'t> Run<'t> {
@@ -165,11 +166,6 @@ impl<'t> Run<'t> {
             }
             Step::Crash => {
                 count(&self.tally.crashes);
-                // The machine goes down, and takes the shared memory with it.
-                if self.torn {
-                    remove_indexes(self.folder.path());
-                    self.scarred = true;
-                }
                 self.doubtful |= self.options.shared_memory.is_some();
                 self.reopen();
             }
@@ -368,6 +364,11 @@ impl<'t> Run<'t> {
         self.tally.reinserts.fetch_add(usage.reinserts, Relaxed);
         self.tally.evictions.fetch_add(usage.evictions, Relaxed);
         self.volume = None;
+        // With what was torn the machine goes down, and takes the shared memory with it.
+        if self.torn {
+            remove_indexes(self.folder.path());
+            self.scarred = true;
+        }
         self.volume = Some(open(&self.options));
         self.torn = false;
         for key in 0..KEYS {
