@@ -23,6 +23,7 @@ mod ratios;
 mod report;
 mod scaling;
 mod server;
+mod space;
 mod store;
 mod workload;
 
@@ -52,6 +53,8 @@ enum Command {
     Peak(peak::Options),
     /// Hit ratios of every policy, in memory and on disk, beside models of other caches
     Ratios(ratios::Options),
+    /// How many small responses fit into a gigabyte of disk
+    Space(space::Options),
     /// Requests of a mix as lines of `turn,object,bytes`
     Trace(ratios::TraceOptions),
     /// The least that a server can do: one read, one write. Started by the harness
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Command::Store(options) => store::run(&options),
         Command::Peak(options) => peak::run(&options),
         Command::Ratios(options) => ratios::run(&options),
+        Command::Space(options) => space::run(&options),
         Command::Trace(options) => ratios::write_trace(&options),
         Command::Floor(options) => floor::run(&options),
         Command::Origin(options) => origin::run(options.port),

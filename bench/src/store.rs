@@ -25,7 +25,7 @@ use measures::{Ending, Pass};
 use table::Report;
 
 pub(crate) use home::{Home, Room};
-pub(crate) use mix::mixed;
+pub(crate) use mix::{mixed, size};
 pub(crate) use scheme::{SCHEMES, Scheme};
 
 /// What to measure, and for how long.

@@ -5,7 +5,7 @@
 //! | segment | 64 KiB–8 MiB | is given free, all of it at once |
 //! | chunk | up to 1 MiB | is written in one go; at most so long, as it ends where its last record does |
 //! | block | 4 KiB | chunks begin and end at one |
-//! | granule | 64 B, more above 256 GiB | records begin at one; 2³² of them in a volume |
+//! | granule | 16 B, 64 B above 32 GiB, more above 256 GiB | records begin at one; 2³² of them in a volume |
 
 use super::format::HEAD;
 use super::index::Place;
@@ -23,7 +23,9 @@ const LARGE_SEGMENTS_WANTED: u64 = 256;
 const SEGMENT_LOG2_MIN: u8 = 16;
 const SEGMENT_LOG2_MAX: u8 = 23;
 const CHUNK_LOG2_MAX: u8 = 20;
-const GRANULE_LOG2_MIN: u8 = 6;
+const GRANULE_LOG2_MIN: u8 = 4;
+/// Of volumes whose granules are smaller four times as many must do, so that they can grow.
+const GRANULE_LOG2_USUAL: u8 = 6;
 const GRANULE_LOG2_MAX: u8 = 12;
 
 /// How a volume is divided. Kept in its superblock.
@@ -43,7 +45,11 @@ impl Geometry {
         let small = log2(SEGMENTS_WANTED).clamp(SEGMENT_LOG2_MIN, CHUNK_LOG2_MAX);
         let segment_log2 = log2(LARGE_SEGMENTS_WANTED).clamp(small, SEGMENT_LOG2_MAX);
         let mut granule_log2 = GRANULE_LOG2_MIN;
-        while log >> granule_log2 > u64::from(u32::MAX) && granule_log2 < GRANULE_LOG2_MAX {
+        let most = |granule_log2: u8| match granule_log2 {
+            ..GRANULE_LOG2_USUAL => u64::from(u32::MAX >> 2),
+            _ => u64::from(u32::MAX),
+        };
+        while log >> granule_log2 > most(granule_log2) && granule_log2 < GRANULE_LOG2_MAX {
             granule_log2 += 1;
         }
         let geometry = Self {
@@ -169,11 +175,13 @@ mod tests {
             assert!(end <= bytes);
             assert!(end + u64::from(segment) > bytes);
         };
-        check(1 << 20, 64 << 10, 64 << 10, 64);
-        check(100 << 20, 1 << 20, 1 << 20, 64);
-        check(300 << 20, 1 << 20, 1 << 20, 64);
-        check(1 << 30, 2 << 20, 1 << 20, 64);
-        check(16 << 30, 8 << 20, 1 << 20, 64);
+        check(1 << 20, 64 << 10, 64 << 10, 16);
+        check(100 << 20, 1 << 20, 1 << 20, 16);
+        check(300 << 20, 1 << 20, 1 << 20, 16);
+        check(1 << 30, 2 << 20, 1 << 20, 16);
+        check(16 << 30, 8 << 20, 1 << 20, 16);
+        check(30 << 30, 8 << 20, 1 << 20, 32);
+        check(200 << 30, 8 << 20, 1 << 20, 64);
         check(1 << 40, 8 << 20, 1 << 20, 256);
         assert_eq!(Geometry::for_bytes(0), None);
         assert_eq!(Geometry::for_bytes(400 << 10), None);

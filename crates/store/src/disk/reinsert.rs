@@ -23,8 +23,12 @@ use crate::usage::count;
 
 /// Segments that may be kept whole, at most, for all that others left of their share; never more than a batch.
 const CREDIT_SEGMENTS: usize = 8;
-/// How much the bar moves after a segment, at most.
-const BAR_STEP: f64 = 0.05;
+/// Eighths of what may be saved that what wasn't used leaves to what was, and at which the bar rests: above the former, so that
+/// it is the bar which chooses.
+const LEFT_EIGHTHS: u64 = 5;
+const REST_EIGHTHS: u64 = 7;
+/// How fast the bar moves: that part of itself after a segment, if all was left that may be saved, and nothing were to be.
+const BAR_STEP: f64 = 0.4;
 
 /// How much may still be kept.
 #[derive(Debug)]
@@ -61,7 +65,7 @@ impl Credit {
         let least = if prized.used {
             0
         } else {
-            self.bytes_max / 4 * 3
+            self.bytes_max / 8 * LEFT_EIGHTHS
         };
         let left = self.bytes.checked_sub(u64::from(prized.candidate.bytes()));
         match left.filter(|left| *left >= least && prized.worth >= self.bar) {
@@ -71,13 +75,14 @@ impl Credit {
         true
     }
 
-    /// Moves the bar so that half of what may be saved is left: there is some for what is good, and none goes to waste.
+    /// Moves the bar so that most of what may be saved is left: there is some for what is good, and none goes to waste.
     fn settle(&mut self, refused: Option<f64>) {
         if self.bar == 0.0 {
             self.bar = refused.unwrap_or(0.0);
         }
-        let left = self.bytes as f64 / self.bytes_max.max(1) as f64;
-        self.bar *= 1.0 + BAR_STEP * (1.0 - 2.0 * left);
+        let share = |bytes: u64| bytes as f64 / self.bytes_max.max(8) as f64;
+        let rest = share(self.bytes_max / 8 * REST_EIGHTHS);
+        self.bar *= 1.0 + BAR_STEP * (rest - share(self.bytes));
     }
 }
 
