@@ -32,8 +32,8 @@ const PAUSE: Duration = Duration::from_micros(50);
 pub(crate) struct Options {
     #[arg(long, default_value_t = 1024)]
     mib: u64,
-    /// Bytes that the proxy stores beside key and body: of the head above they are some 65
-    #[arg(long, default_value_t = 65)]
+    /// Bytes that the proxy stores beside key and body: of the head above they are some 85
+    #[arg(long, default_value_t = 85)]
     meta: usize,
     /// Where the volume lies, in a folder of its own
     #[arg(long, default_value = "/dev/shm")]
