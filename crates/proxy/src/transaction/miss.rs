@@ -131,7 +131,7 @@ pub(super) async fn complete<'c>(
                     if !came_too_late(&response, record) {
                         return Ok(response);
                     }
-                } else if let Some(more) = cache::gather(cx, received) {
+                } else if let Some(more) = cache::gather_again(cx, received).await {
                     *parts = more;
                     continue;
                 }
