@@ -33,7 +33,7 @@ use std::process::ExitCode;
 
 /// Small and large requests from many threads at once: measured faster than the system's.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: sys::Allocator = sys::Allocator;
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();

@@ -187,6 +187,7 @@ impl Crew {
             watch: self.shared.watch.clone(),
             pages: Arc::<Admin>::clone(&self.shared.admin),
             roll: self.shared.roll.clone(),
+            tidy: sys::heap::collect,
         };
         let end = End {
             id,

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use testkit::{Program, until_within};
 
 use crate::disk::{FOUND, cache, logged, open_to_all};
+use crate::disk_ring::reads;
 use crate::support::client;
 use crate::versions::Versions;
 
@@ -153,6 +154,10 @@ fn a_disk_that_cannot_be_read() {
     }
     assert!(program.stop().success());
     let program = bench.program();
+    assert!(
+        reads(&program).contains(" 0 by io_uring (0 workers)"),
+        "it isn't allowed"
+    );
     for name in ["good", "bad"] {
         forget(&bench.path(name).join("squall.log"));
     }

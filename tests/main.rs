@@ -39,6 +39,7 @@ mod disk_kills;
 mod disk_large;
 mod disk_parts;
 mod disk_places;
+mod disk_ring;
 mod error_pages;
 mod external_acl;
 mod forward;

@@ -1,11 +1,10 @@
 //! The memory of the program under load, with a memory cache that is full and a disk cache that overflows: never more than
-//! a fifth above `cache_mem` and 128 MiB for all the rest. A longer run by `SQUALL_REQUESTS`; of a million it came to a
-//! quarter above.
+//! a fifth above `cache_mem` and 128 MiB for all the rest. A longer run by `SQUALL_REQUESTS`. And what those take who wait.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
-use testkit::Client;
+use testkit::{Client, Origin, Reply, Request};
 
 use crate::disk::cache;
 use crate::disk_large::watched;
@@ -62,4 +61,54 @@ fn memory_stays_within_what_it_is_given() {
     let fetched = origin.latest();
     println!("{requests} requests, {fetched} of them fetched: at most {most} KiB of {allowed}");
     assert!(most <= allowed, "{most} KiB");
+}
+
+const WAITING: usize = 300;
+
+/// What a client takes that has got `bytes` of what it asks for, and waits for more, KiB.
+fn waiting_kib(field: (&str, &str), bytes: usize) -> u64 {
+    let origin = Origin::start({
+        let (name, value) = (field.0.to_owned(), field.1.to_owned());
+        move |request: &Request| match (request.target.as_str(), bytes) {
+            ("/first", _) => Reply::ok("good").field("Cache-Control", "no-store"),
+            (_, 0) => Reply::raw("").stall(),
+            _ => Reply::ok("")
+                .field("Content-Length", "200000")
+                .field(&name, &value)
+                .send("x".repeat(bytes))
+                .stall(),
+        }
+    });
+    let program = forward("");
+    let ask = |path: &str| {
+        let mut client = client(&program);
+        client.send_request("GET", &origin.url(path), &[]);
+        client
+    };
+    for mut client in (0..WAITING / 2).map(|_| ask("/first")).collect::<Vec<_>>() {
+        assert_eq!(client.response().body(), b"good");
+    }
+    let before = program.rss_kib();
+    let mut waiting: Vec<Client> = (0..WAITING).map(|n| ask(&format!("/{n}"))).collect();
+    origin.wait_for_requests(WAITING / 2 + WAITING);
+    if bytes > 0 {
+        for client in &mut waiting {
+            client.read_exact(bytes);
+        }
+    }
+    program.rss_kib().saturating_sub(before) / WAITING as u64
+}
+
+#[test]
+fn who_waits_for_an_origin_takes_little() {
+    let states = [
+        ("a head", ("", ""), 0, 32),
+        ("more to keep", ("Cache-Control", "max-age=600"), 8_000, 64),
+        ("more to pass on", ("Cache-Control", "no-store"), 8_000, 64),
+    ];
+    for (what, field, bytes, most) in states {
+        let each = waiting_kib(field, bytes);
+        println!("{each} KiB for each of {WAITING} that wait for {what}");
+        assert!(each <= most, "{each} KiB for each that waits for {what}");
+    }
 }

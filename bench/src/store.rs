@@ -31,7 +31,7 @@ pub(crate) use scheme::{SCHEMES, Scheme};
 /// What to measure, and for how long.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Options {
-    /// Servers and their ways to store, by name or the beginning of one: squall, squid-aufs, squid-ufs, squid-diskd,
+    /// Servers and their ways to store, by name or the beginning of one: squall, squall-threads, squid-aufs, squid-ufs, squid-diskd,
     /// squid-rock, nginx, trafficserver, varnish-file, varnish-malloc, squall-null, squid-null
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,

@@ -15,6 +15,7 @@ use anyhow::Result;
 const HELP: &str = "\
 cargo xtask test [ARGS]   install what the tests plug in (as root), then `cargo test --workspace ARGS`
 cargo xtask ci            what CI does: format, lints, tests, documentation
+cargo xtask models        try the orders in which threads may meet in the disk store, by loom and shuttle
 cargo xtask docs          write the pages that come from tables
 cargo xtask conformance access [FAMILY…]   decide beside Squid, and tell where the two differ
 cargo xtask conformance refresh   the same for what is fresh, by refresh_pattern
@@ -47,6 +48,7 @@ fn chore(args: &[String]) -> Result<ExitCode> {
     match command {
         "test" => steps::test(rest)?,
         "ci" => steps::ci()?,
+        "models" => steps::models()?,
         "docs" => docs::write()?,
         "bench" => steps::bench(rest)?,
         "conformance" => steps::conformance(rest)?,

@@ -20,6 +20,23 @@ pub(crate) fn test(args: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// Model checkers: what each puts in the place of std's locks and atomics (`crates/store/src/sync.rs`), and what it tries.
+const CHECKERS: [(&str, &str); 2] = [
+    ("loom", "disk::index::orders"),
+    ("shuttle", "disk::tests::schedules"),
+];
+
+/// Tries the orders in which threads may meet, in builds of their own.
+pub(crate) fn models() -> Result<()> {
+    for (checker, tests) in CHECKERS {
+        run(cargo()
+            .args(["test", "--package", "store", "--lib", tests])
+            .env("RUSTFLAGS", format!("--cfg {checker}"))
+            .env("CARGO_TARGET_DIR", target().join(checker)))?;
+    }
+    Ok(())
+}
+
 /// What CI does.
 pub(crate) fn ci() -> Result<()> {
     run(cargo().args(["fmt", "--all", "--check"]))?;
@@ -32,6 +49,7 @@ pub(crate) fn ci() -> Result<()> {
         "warnings",
     ]))?;
     test(&[])?;
+    models()?;
     run(cargo()
         .args(["doc", "--workspace", "--no-deps"])
         .env("RUSTDOCFLAGS", "-D warnings"))

@@ -66,6 +66,13 @@ pub(crate) const SCHEMES: &[Scheme] = &[
         "cache_dir rock @dir@/cache @mib@",
     ),
     scheme(
+        "squall-threads",
+        "Squall threads",
+        Program::Squall,
+        Keeps::Disk,
+        "cache_dir rock @dir@/cache @mib@\ndisk_io_uring off",
+    ),
+    scheme(
         "squid-aufs",
         "Squid aufs",
         Program::Squid,

@@ -16,6 +16,7 @@ use rules::Rule;
 use rules::hops::{Case, Choice, Hop as RuleHop, HopTo, PeerStates, Way, choose};
 use smallvec::SmallVec;
 use stats::{Cells, Counter, Histogram};
+use store::Ring;
 use wire::field::FieldId;
 use wire::http1::{Framing, ResponseHead, may_reuse};
 use wire::value::date::DATE_BYTES;
@@ -38,6 +39,8 @@ use crate::watch::Lookout;
 pub struct Context {
     pub(crate) plan: Arc<Plan>,
     pub(crate) store: Arc<Store>,
+    /// This worker's, for what has to wait for the disk.
+    pub(crate) ring: Option<Rc<Ring>>,
     pub(crate) clock: Clock,
     pub(crate) ticker: Ticker,
     pub(crate) resolver: Resolver,

@@ -1,5 +1,13 @@
 //! Bytes read from a connection and not yet understood. Used for clients and hops alike.
 
+use std::io;
+use std::mem;
+use std::task::{Context, Poll};
+
+use net::half::ReadHalf;
+
+use crate::recycle::Recycle;
+
 /// Room made for a read when nothing says how much will come, bytes.
 pub(crate) const READ_BYTES: usize = 16 * 1024;
 /// Room made for a read once a body has shown to be large, bytes.
@@ -39,6 +47,43 @@ impl Input {
         self.at = self.at.saturating_add(count).min(self.bytes.len());
         if self.at == self.bytes.len() {
             self.bytes.clear();
+            self.at = 0;
+        }
+    }
+
+    /// Reads once, behind what is unread; 0 is the end. Who waits with nothing unread holds no buffer meanwhile.
+    pub(crate) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        read: &mut ReadHalf,
+        room: usize,
+        buffers: &Recycle<Vec<u8>>,
+    ) -> Poll<io::Result<usize>> {
+        let polled = match read.poll_ready(cx) {
+            Poll::Ready(Ok(())) => {
+                self.borrow_from(buffers);
+                read.poll_read(cx, self.room(room))
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Pending => Poll::Pending,
+        };
+        if polled.is_pending() {
+            self.give_back(buffers);
+        }
+        polled
+    }
+
+    /// Takes a used buffer, if there is none.
+    pub(crate) fn borrow_from(&mut self, buffers: &Recycle<Vec<u8>>) {
+        if self.bytes.capacity() == 0 {
+            self.bytes = buffers.take();
+        }
+    }
+
+    /// Lets the buffer go round, if nothing in it is unread.
+    pub(crate) fn give_back(&mut self, buffers: &Recycle<Vec<u8>>) {
+        if self.is_empty() && self.bytes.capacity() > 0 {
+            buffers.give(mem::take(&mut self.bytes));
             self.at = 0;
         }
     }

@@ -24,6 +24,7 @@ mod access;
 mod adapt;
 mod cache;
 mod digits;
+mod disk_ring;
 mod fetch;
 mod input;
 mod listen;

@@ -1,23 +1,22 @@
 //! A worker's store of used buffers, so that the path allocates only while it grows.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use wire::http1::ResponseHead;
 
-/// Buffers kept for reuse.
+/// Things of one kind kept for reuse, and bytes of them all.
 const FREE_MAX: usize = 256;
-/// A larger buffer is given back to the allocator, bytes.
-const KEPT_BYTES_MAX: usize = 256 * 1024;
+const FREE_BYTES_MAX: usize = 4 << 20;
+/// What is larger is given back to the allocator, bytes.
+const KEPT_BYTES_MAX: usize = 256 << 10;
 
 /// What can be used again.
 pub(crate) trait Recyclable: Default {
     /// Forgets what it holds, keeping its room.
     fn empty(&mut self);
 
-    /// Is it worth keeping?
-    fn is_worth_keeping(&self) -> bool {
-        true
-    }
+    /// Its room, as far as it varies. None: not worth keeping.
+    fn room_bytes(&self) -> usize;
 }
 
 impl Recyclable for Vec<u8> {
@@ -25,8 +24,8 @@ impl Recyclable for Vec<u8> {
         self.clear();
     }
 
-    fn is_worth_keeping(&self) -> bool {
-        self.capacity() > 0 && self.capacity() <= KEPT_BYTES_MAX
+    fn room_bytes(&self) -> usize {
+        self.capacity()
     }
 }
 
@@ -34,25 +33,41 @@ impl Recyclable for Box<ResponseHead> {
     fn empty(&mut self) {
         self.clear();
     }
+
+    fn room_bytes(&self) -> usize {
+        size_of::<ResponseHead>() + self.fields.memory_bytes()
+    }
 }
 
 /// A pool of one kind of buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Recycle<T> {
     free: RefCell<Vec<T>>,
+    free_bytes: Cell<usize>,
 }
 
 impl<T: Recyclable> Recycle<T> {
     /// A used one or a new one, empty.
     pub(crate) fn take(&self) -> T {
-        self.free.borrow_mut().pop().unwrap_or_default()
+        let Some(item) = self.free.borrow_mut().pop() else {
+            return T::default();
+        };
+        self.free_bytes
+            .set(self.free_bytes.get() - item.room_bytes());
+        item
     }
 
     /// Gives one back.
     pub(crate) fn give(&self, mut item: T) {
         let mut free = self.free.borrow_mut();
-        if free.len() < FREE_MAX && item.is_worth_keeping() {
+        let bytes = item.room_bytes();
+        let free_bytes = self.free_bytes.get() + bytes;
+        if free.len() < FREE_MAX
+            && (1..=KEPT_BYTES_MAX).contains(&bytes)
+            && free_bytes <= FREE_BYTES_MAX
+        {
             item.empty();
+            self.free_bytes.set(free_bytes);
             free.push(item);
         }
     }
@@ -72,5 +87,17 @@ mod tests {
         assert!(buffer.capacity() >= 100 && buffer.is_empty());
         pool.give(Vec::with_capacity(KEPT_BYTES_MAX + 1));
         assert_eq!(pool.take().capacity(), 0);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_by_its_bytes() {
+        let pool = Recycle::<Vec<u8>>::default();
+        for _ in 0..FREE_MAX {
+            pool.give(Vec::with_capacity(KEPT_BYTES_MAX));
+        }
+        let taken = std::iter::from_fn(|| Some(pool.take()).filter(|item| item.capacity() > 0));
+        assert_eq!(taken.count(), FREE_BYTES_MAX / KEPT_BYTES_MAX);
+        pool.give(Vec::with_capacity(1));
+        assert_eq!(pool.take().capacity(), 1);
     }
 }

@@ -40,8 +40,8 @@ pub(crate) async fn serve(
     output.pace = cx.plan.delays.of_client(cx, received); // client_delay_pools
     let adapted = Adapted::default();
     let content_bytes = input.content_bytes();
-    let outcome = respond(cx, received, &adapted, input, output, record);
-    let mut reply = settle(cx, received, outcome.await, output, record);
+    let outcome = respond(cx, received, &adapted, input, output, record).await;
+    let mut reply = settle(cx, received, outcome, output, record);
     let after = match &mut reply {
         Some(response) => {
             pace_reply(cx, &adapted.of(received), output, response, record);
@@ -116,7 +116,8 @@ enum Outcome<'c> {
     Tunnelled,
 }
 
-/// From request to response. Each line is a station.
+/// From request to response. Each line is a station. What is rare is boxed, and a response is held in one place alone: this
+/// future is allocated and moved for each request.
 async fn respond<'c>(
     cx: &'c Rc<Context>,
     asked: &'c Received<'c>,
@@ -129,18 +130,15 @@ async fn respond<'c>(
     cx.check_size(asked)?; // request_body_max_size
     let admitted = access::admit(cx, asked, record).await?; // http_access
     if internal::owns(&cx.plan, asked) {
-        let mut response = Box::pin(internal::page(cx, &admitted, input, record)).await?;
-        reply::prepare(cx, asked, &mut response, record).await?;
-        return Ok(Outcome::Reply(response)); // pages of our own
+        return Box::pin(own_page(cx, &admitted, input, record)).await;
     }
     let redirect = adapt::request(cx, asked, adapted).await?; // url_rewrite_program
     let received = &adapted.of(asked);
     let admitted = access::readmit(cx, received, admitted, record).await?; // adapted_http_access
     cx.plan.marking.client(cx, received, output); // clientside_tos, mark_client_packet
     if let Some(to) = redirect {
-        let mut response = adapt::redirected(cx, &to, record);
-        reply::prepare(cx, received, &mut response, record).await?;
-        return Ok(Outcome::Reply(response));
+        let response = adapt::redirected(cx, &to, record);
+        return Box::pin(prepared(cx, received, response, record)).await;
     }
     if let Some(response) = reply::own(cx, received, record) {
         return Ok(Outcome::Reply(response)); // TRACE and OPTIONS that end here
@@ -151,14 +149,7 @@ async fn respond<'c>(
         return Ok(Outcome::Reply(response));
     }
     if received.head.method == Method::CONNECT {
-        let opened = Box::pin(tunnel::connect(cx, &admitted, input, output, record)).await?;
-        let Opened::Asked(head, body) = opened else {
-            return Ok(Outcome::Tunnelled);
-        };
-        record.cache.forwarded(Forward::Method);
-        let mut response = cache::pass(cx, received, head, body, record);
-        reply::prepare(cx, received, &mut response, record).await?;
-        return Ok(Outcome::Reply(response));
+        return Box::pin(connect(cx, &admitted, input, output, record)).await;
     }
     if cx.may_upgrade(received) {
         return Box::pin(upgrade(cx, &admitted, input, output, record)).await;
@@ -169,20 +160,16 @@ async fn respond<'c>(
     };
     let mut response = match found {
         Lookup::Fresh(object) => {
-            let response = cache::answer(cx, received, object, record);
-            if miss::came_too_late(&response, record) {
-                Box::pin(miss::pass(cx, &admitted, input, output, record)).await?
-            } else {
-                response
+            match miss::in_time(cache::answer(cx, received, object, record), record) {
+                Some(response) => response,
+                None => Box::pin(miss::pass(cx, &admitted, input, output, record)).await?,
             }
         }
         Lookup::StaleWhileRevalidate(stale) => {
             cache::validate_in_background(cx, &admitted, &stale);
-            let response = cache::answer(cx, received, stale, record);
-            if miss::came_too_late(&response, record) {
-                Box::pin(miss::pass(cx, &admitted, input, output, record)).await?
-            } else {
-                response
+            match miss::in_time(cache::answer(cx, received, stale, record), record) {
+                Some(response) => response,
+                None => Box::pin(miss::pass(cx, &admitted, input, output, record)).await?,
             }
         }
         Lookup::Unsatisfiable => return Err(not_cached()),
@@ -197,9 +184,59 @@ async fn respond<'c>(
         }
         Lookup::Pass => Box::pin(miss::pass(cx, &admitted, input, output, record)).await?,
     };
-    adapt::location(cx, received, &mut response, record).await; // location_rewrite_program
+    finish(cx, received, &mut response, record).await?;
+    Ok(Outcome::Reply(response))
+}
+
+/// The stations between cache and client.
+async fn finish(
+    cx: &Context,
+    received: &Received<'_>,
+    response: &mut Response<'_>,
+    record: &mut Record,
+) -> Result<(), Failure> {
+    adapt::location(cx, received, response, record).await; // location_rewrite_program
+    reply::prepare(cx, received, response, record).await
+}
+
+/// A response that was made here.
+async fn prepared<'c>(
+    cx: &Context,
+    received: &Received<'_>,
+    mut response: Response<'c>,
+    record: &mut Record,
+) -> Result<Outcome<'c>, Failure> {
     reply::prepare(cx, received, &mut response, record).await?;
     Ok(Outcome::Reply(response))
+}
+
+/// A page of our own.
+async fn own_page<'c>(
+    cx: &'c Context,
+    admitted: &Admitted<'_>,
+    input: &mut ClientIn,
+    record: &mut Record,
+) -> Result<Outcome<'c>, Failure> {
+    let page = internal::page(cx, admitted, input, record).await?;
+    prepared(cx, admitted.received, page, record).await
+}
+
+/// A tunnel, or a hop's answer to the client that asked for one.
+async fn connect<'c>(
+    cx: &'c Rc<Context>,
+    admitted: &Admitted<'_>,
+    input: &'c mut ClientIn,
+    output: &mut ClientOut,
+    record: &mut Record,
+) -> Result<Outcome<'c>, Failure> {
+    match tunnel::connect(cx, admitted, input, output, record).await? {
+        Opened::Tunnelled => Ok(Outcome::Tunnelled),
+        Opened::Asked(head, body) => {
+            record.cache.forwarded(Forward::Method);
+            let response = cache::pass(cx, admitted.received, head, body, record);
+            prepared(cx, admitted.received, response, record).await
+        }
+    }
 }
 
 /// The client asks to switch protocols: the hop decides (RFC 9110 §7.8).
@@ -224,9 +261,8 @@ async fn upgrade<'c>(
         }
         Fetched::Response(head, body) => {
             record.cache.forwarded(Forward::Bypass);
-            let mut response = cache::pass(cx, received, head, body, record);
-            reply::prepare(cx, received, &mut response, record).await?;
-            Ok(Outcome::Reply(response))
+            let response = cache::pass(cx, received, head, body, record);
+            prepared(cx, received, response, record).await
         }
     }
 }

@@ -23,6 +23,7 @@ use tokio::sync::{Notify, watch};
 use wire::value::date::DATE_BYTES;
 
 use crate::context::Context;
+use crate::disk_ring::DiskRing;
 use crate::flow::Store;
 use crate::hops::{Pool, peer::PROBE_SECS};
 use crate::internal::seat::{Seats, TOLD_MAX};
@@ -42,7 +43,7 @@ const IDLE_PER_HOP_MAX: usize = 256;
 const IDLE_MAX: usize = 4096;
 /// Idle hop connections are looked through this often.
 const SWEEP: Duration = Duration::from_secs(1);
-/// How often the rounds of the event loop are counted.
+/// How often the rounds of the event loop are counted, and memory is given back.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long a worker that is about to end waits for a request that may be on its way.
 const LAST_LOOK: Duration = Duration::from_millis(100);
@@ -103,6 +104,8 @@ pub struct Setup {
     pub pages: Arc<dyn Pages>,
     /// Where all workers can be asked what they do.
     pub roll: Roll,
+    /// Gives back what the thread's memory holds for nobody. Called now and then.
+    pub tidy: fn(),
 }
 
 /// A running worker.
@@ -115,6 +118,7 @@ pub(crate) struct Worker {
     pub(crate) idle_ticker: Ticker,
     pub(crate) scratch: Recycle<Box<Scratch>>,
     pub(crate) cells: Arc<Cells>,
+    disk_ring: DiskRing,
     /// What its connections do.
     pub(crate) seats: Seats,
     /// No reply keeps its connection open.
@@ -134,8 +138,9 @@ pub async fn run(setup: Setup) -> std::io::Result<()> {
     let mut orders = setup.orders.clone();
     let first = orders.borrow_and_update().clone();
     let letters = setup.roll.join();
+    let tidy = setup.tidy;
     let worker = Worker::new(setup, &first);
-    tokio::task::spawn_local(answer(Rc::clone(&worker), letters));
+    tokio::task::spawn_local(answer(Rc::clone(&worker), letters, tidy));
     let mut listening = Listening::default();
     let mut affinity = Affinity::of_current_thread()?;
     let Some(place) = worker.place(&first) else {
@@ -206,9 +211,11 @@ impl Worker {
         let pool = Pool::new(pool_options(&orders.plan), &setup.cells);
         tokio::task::spawn_local(pool.clone().tend());
         let draining = Rc::new(Cell::new(false));
+        let disk_ring = DiskRing::new(&setup.cells);
         let context = Context {
             plan: Arc::clone(&orders.plan),
             store: setup.store,
+            ring: disk_ring.arrange(&orders.plan.config),
             clock: setup.clock,
             ticker: ticker.clone(),
             resolver: orders.resolver.counting_in(&setup.cells),
@@ -233,6 +240,7 @@ impl Worker {
             idle_ticker,
             scratch: Recycle::default(),
             cells: setup.cells,
+            disk_ring,
             seats: Seats::default(),
             draining,
             closing: Cell::new(false),
@@ -331,6 +339,7 @@ impl Worker {
         let context = Context {
             plan: Arc::clone(&orders.plan),
             store: Arc::clone(&before.store),
+            ring: self.disk_ring.arrange(&orders.plan.config),
             clock: before.clock,
             ticker: before.ticker.clone(),
             resolver: orders.resolver.counting_in(&before.cells),
@@ -422,8 +431,8 @@ fn pool_options(plan: &Plan) -> net::pool::Options {
     }
 }
 
-/// Says what the worker does, to whoever calls the roll.
-async fn answer(worker: Rc<Worker>, mut letters: Letters) {
+/// Says what the worker does, to whoever calls the roll; and cleans up now and then.
+async fn answer(worker: Rc<Worker>, mut letters: Letters, tidy: fn()) {
     let mut look = tokio::time::interval(LOOK);
     loop {
         tokio::select! {
@@ -432,7 +441,10 @@ async fn answer(worker: Rc<Worker>, mut letters: Letters) {
                 Some(letter) => drop(letter.send(worker.report())),
                 None => return,
             },
-            _ = look.tick() => worker.count_loops(),
+            _ = look.tick() => {
+                worker.count_loops();
+                tidy();
+            }
         }
     }
 }

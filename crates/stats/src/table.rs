@@ -238,6 +238,7 @@ table! {
 
     ClientConnections "client_connections" Count "Client connections open now.";
     ClientConnectionsIdle "client_connections_idle" Count "Client connections waiting for a request.";
+    DiskRings "disk_rings" Count "Workers whose reads from disk the kernel does while they go on (io_uring).";
     HopConnections "hop_connections" Count "Connections to origins and peers open now.";
     HopConnectionsIdle "hop_connections_idle" Count "Connections to origins and peers kept for later.";
     Transactions "transactions" Count "Requests being answered now.";

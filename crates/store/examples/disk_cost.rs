@@ -15,7 +15,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use store::{Found, Refused, Stamps, StoredBody, Volume, VolumeOptions, VolumeState};
+use store::{Found, Refused, Ring, Stamps, StoredBody, Volume, VolumeOptions, VolumeState};
 
 const BODY_BYTES: u64 = 1500;
 const LARGE_BYTES: usize = 256 << 20;
@@ -39,11 +39,18 @@ fn main() {
     println!("{:#?}", volume.usage());
     timed("close", 1, || volume.close().unwrap());
     drop(volume);
+    let ring = Ring::new().ok();
     println!("From a checkpoint:");
     let volume = open(&options);
     find(&volume, objects);
-    forget(&options);
-    find_cold(&volume, objects);
+    for _ in 0..2 {
+        forget(&options);
+        find_cold(&volume, objects, None);
+        if let Some(ring) = &ring {
+            forget(&options);
+            find_cold(&volume, objects, Some(ring));
+        }
+    }
     drop(volume);
     println!("From the log, of {objects} objects:");
     forget_images(&options);
@@ -138,7 +145,7 @@ fn find(volume: &Volume, objects: u64) {
             number = number
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
-            found += match volume.find(key((number >> 32) % objects).as_bytes(), 1) {
+            found += match volume.find(key((number >> 32) % objects).as_bytes(), 1, None) {
                 Found::Nothing => 0,
                 Found::Here(_) => 1,
                 Found::Later(reading) => {
@@ -168,36 +175,44 @@ fn forget(options: &VolumeOptions) {
 }
 
 /// Many finds at a time, of a log that lies on the disk alone.
-fn find_cold(volume: &Volume, objects: u64) {
+fn find_cold(volume: &Volume, objects: u64, ring: Option<&Ring>) {
     let finds = objects.min(100_000);
     let mut number = 54321u64;
     let mut found = 0;
     let mut begun = 0;
     let mut readings = Vec::new();
     let mut cx = Context::from_waker(Waker::noop());
-    timed("find on the disk, 64 at a time", finds, || {
-        while begun < finds || !readings.is_empty() {
-            while begun < finds && readings.len() < 64 {
-                begun += 1;
-                number = number
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1);
-                match volume.find(key((number >> 32) % objects).as_bytes(), 1) {
-                    Found::Nothing => {}
-                    Found::Here(_) => found += 1,
-                    Found::Later(reading) => readings.push(Box::pin(reading)),
+    let by = if ring.is_some() { "a ring" } else { "threads" };
+    timed(
+        &format!("find on the disk, 64 at a time, by {by}"),
+        finds,
+        || {
+            while begun < finds || !readings.is_empty() {
+                while begun < finds && readings.len() < 64 {
+                    begun += 1;
+                    number = number
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1);
+                    match volume.find(key((number >> 32) % objects).as_bytes(), 1, ring) {
+                        Found::Nothing => {}
+                        Found::Here(_) => found += 1,
+                        Found::Later(reading) => readings.push(Box::pin(reading)),
+                    }
+                }
+                readings.retain_mut(|reading| match reading.as_mut().poll(&mut cx) {
+                    Poll::Pending => true,
+                    Poll::Ready(stored) => {
+                        found += u64::from(stored.is_some());
+                        false
+                    }
+                });
+                match ring {
+                    Some(ring) => ring.wait(Duration::from_secs(1)),
+                    None => std::thread::yield_now(),
                 }
             }
-            readings.retain_mut(|reading| match reading.as_mut().poll(&mut cx) {
-                Poll::Pending => true,
-                Poll::Ready(stored) => {
-                    found += u64::from(stored.is_some());
-                    false
-                }
-            });
-            std::thread::yield_now();
-        }
-    });
+        },
+    );
     println!("found {found} of {finds}");
 }
 
@@ -212,7 +227,7 @@ fn large(volume: &Volume) {
         }
         wait(|cx| writing.poll_finish(b"meta", Stamps::default(), cx)).unwrap();
     });
-    let Found::Here(stored) = volume.find(b"large", 1) else {
+    let Found::Here(stored) = volume.find(b"large", 1, None) else {
         panic!("the large body is not found at once");
     };
     let StoredBody::Extents(extents) = stored.body else {

@@ -12,7 +12,7 @@ use std::time::Instant;
 use store::{Begin, KeyRef, Options, Policy, Store, Weigh};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: sys::Allocator = sys::Allocator;
 
 const FINDS: usize = 300_000;
 /// The best of so many rounds: other work on the machine only adds.

@@ -13,7 +13,7 @@ use std::fs;
 use store::{Begin, KeyRef, Options, Store, Weigh};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: sys::Allocator = sys::Allocator;
 
 const OBJECTS: u64 = 500_000;
 const BODY_BYTES_MIN: usize = 100;

@@ -35,7 +35,7 @@ pub enum Begin<M: Weigh> {
 }
 
 /// [`Begin`], as the index sees it.
-pub(crate) enum Entrance<M> {
+pub(crate) enum Entrance<M: Weigh> {
     Found(Arc<Object<M>>),
     Lead(Arc<Lead<M>>),
     Wait(Arc<Lead<M>>, usize),
@@ -44,7 +44,7 @@ pub(crate) enum Entrance<M> {
 }
 
 /// A fetch that others may wait for.
-pub(crate) struct Lead<M> {
+pub(crate) struct Lead<M: Weigh> {
     hash: u64,
     key: Box<[u8]>,
     /// Tells apart requests of different variants.
@@ -52,14 +52,14 @@ pub(crate) struct Lead<M> {
     state: Mutex<State<M>>,
 }
 
-enum State<M> {
+enum State<M: Weigh> {
     Open(Slab<Option<Waker>>),
     Ended(Waited<M>),
 }
 
 /// What came of waiting for another's lead.
 #[derive(Debug)]
-pub enum Waited<M> {
+pub enum Waited<M: Weigh> {
     /// It found this, which may still be arriving.
     Object(Arc<Object<M>>),
     /// What it found isn't to be shared: each goes on alone.
@@ -68,7 +68,7 @@ pub enum Waited<M> {
     Failed,
 }
 
-impl<M> Clone for Waited<M> {
+impl<M: Weigh> Clone for Waited<M> {
     fn clone(&self) -> Self {
         match self {
             Self::Object(object) => Self::Object(Arc::clone(object)),
@@ -78,7 +78,7 @@ impl<M> Clone for Waited<M> {
     }
 }
 
-impl<M> Lead<M> {
+impl<M: Weigh> Lead<M> {
     fn new(key: KeyRef<'_>, variant: &[u8]) -> Arc<Self> {
         Arc::new(Self {
             hash: key.hash(),
@@ -111,15 +111,15 @@ impl<M> Lead<M> {
 }
 
 /// The fetches of a shard that others may wait for.
-pub(crate) struct Leads<M>(HashTable<Arc<Lead<M>>>);
+pub(crate) struct Leads<M: Weigh>(HashTable<Arc<Lead<M>>>);
 
-impl<M> Default for Leads<M> {
+impl<M: Weigh> Default for Leads<M> {
     fn default() -> Self {
         Self(HashTable::new())
     }
 }
 
-impl<M> Leads<M> {
+impl<M: Weigh> Leads<M> {
     /// Joins the fetch of `key` for that variant, or begins one.
     pub(crate) fn enter(
         &mut self,
@@ -272,12 +272,12 @@ impl<M: Weigh> Drop for Slot<M> {
 
 /// Waits for the end of another's lead: what it found, as soon as that is known.
 #[must_use = "it waits when it is awaited"]
-pub struct Waiting<M> {
+pub struct Waiting<M: Weigh> {
     lead: Arc<Lead<M>>,
     id: usize,
 }
 
-impl<M> Waiting<M> {
+impl<M: Weigh> Waiting<M> {
     pub(crate) fn new(lead: Arc<Lead<M>>, id: usize) -> Self {
         Self { lead, id }
     }
@@ -287,7 +287,7 @@ impl<M> Waiting<M> {
     }
 }
 
-impl<M> Future for Waiting<M> {
+impl<M: Weigh> Future for Waiting<M> {
     type Output = Waited<M>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -303,7 +303,7 @@ impl<M> Future for Waiting<M> {
     }
 }
 
-impl<M> Drop for Waiting<M> {
+impl<M: Weigh> Drop for Waiting<M> {
     fn drop(&mut self) {
         let waker = match &mut *lock(&self.lead.state) {
             State::Open(waiters) => waiters.try_remove(self.id).flatten(),
@@ -321,7 +321,7 @@ impl<M: Weigh> fmt::Debug for Slot<M> {
     }
 }
 
-impl<M> fmt::Debug for Waiting<M> {
+impl<M: Weigh> fmt::Debug for Waiting<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Waiting")
             .field("key", &String::from_utf8_lossy(&self.lead.key))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 
-use crate::object::Object;
+use crate::object::{Object, Weigh};
 
 /// What became of a stored response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,15 +18,15 @@ pub enum Event {
 }
 
 /// Is told, by whichever thread it happens on: it must not wait.
-pub trait Journal<M>: Send + Sync {
+pub trait Journal<M: Weigh>: Send + Sync {
     /// Something became of `object`.
     fn note(&self, event: Event, object: &Object<M>);
 }
 
 /// The journal there may be.
-pub(crate) struct JournalSlot<M>(ArcSwapOption<Box<dyn Journal<M>>>);
+pub(crate) struct JournalSlot<M: Weigh>(ArcSwapOption<Box<dyn Journal<M>>>);
 
-impl<M> JournalSlot<M> {
+impl<M: Weigh> JournalSlot<M> {
     pub(crate) fn empty() -> Self {
         Self(ArcSwapOption::empty())
     }

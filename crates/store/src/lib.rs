@@ -24,6 +24,7 @@ mod moment;
 mod object;
 mod options;
 mod store;
+mod sync;
 mod tier;
 mod usage;
 
@@ -37,7 +38,7 @@ pub use content::{
     Slice,
 };
 pub use disk::{
-    Closeness, ExtentReader, Extents, Found, Listed, ListedContent, Origin, Reading, Refused,
+    Closeness, ExtentReader, Extents, Found, Listed, ListedContent, Origin, Reading, Refused, Ring,
     Stamps, Stored, StoredBody, Survey, SurveyUsage, Volume, VolumeOptions, VolumeState,
     VolumeUsage, Writing, sweep,
 };

@@ -27,7 +27,7 @@ pub struct PartOf<'m> {
 
 /// What the store must know of the owner's metadata.
 pub trait Weigh: Send + Sync + 'static {
-    /// Bytes of memory beside the body and the key: head, fields, their allocations.
+    /// Bytes of memory beside the body and the key: head, fields, their allocations. Always the same for the same value.
     fn weight_bytes(&self) -> usize;
 
     /// Whether this response, when it has arrived under the same key, takes the place of `older`.
@@ -105,17 +105,19 @@ pub trait Weigh: Send + Sync + 'static {
 }
 
 /// A stored response. Whoever uses its bytes keeps the `Arc`: that is how the bytes are counted.
-pub struct Object<M> {
+pub struct Object<M: Weigh> {
     /// What the owner knows of the response.
     pub meta: M,
     content: Content,
     counters: Arc<Counters>,
-    /// Number of the last ban that it stood against.
+    /// Number of the last ban that it stood against, above the bytes of the key, which don't change: one word for both, as
+    /// there are millions of objects.
     judged: AtomicU64,
-    /// Bytes of metadata, and of the key if it lies apart.
-    own_bytes: u32,
-    key_bytes: u32,
 }
+
+/// Bits for the bytes of a key that lies with its body. The others do for a ban each millisecond, for thirty years.
+const KEY_BITS: u32 = 24;
+const KEY_BYTES_MAX: u64 = (1 << KEY_BITS) - 1;
 
 /// The usual small object pays for its bytes only; what changes while it arrives lies aside.
 enum Content {
@@ -141,6 +143,9 @@ impl<M: Weigh> Object<M> {
         judged: u64,
         counters: &Arc<Counters>,
     ) -> Arc<Self> {
+        if key.url().len() as u64 > KEY_BYTES_MAX {
+            return Self::loaded(key, meta, &Bytes::copy_from_slice(body), judged, counters);
+        }
         let block = [key.url(), body].concat().into_boxed_slice();
         let content = Content::Whole(block);
         Self::new(meta, content, key.url().len(), judged, counters)
@@ -239,19 +244,12 @@ impl<M: Weigh> Object<M> {
         judged: u64,
         counters: &Arc<Counters>,
     ) -> Arc<Self> {
-        let apart = match &content {
-            Content::Whole(_) => 0,
-            Content::Late(late) => late.key.len(),
-        };
-        let own_bytes = u32::try_from(meta.weight_bytes() + apart).unwrap_or(u32::MAX);
         count(&counters.objects_alive);
         let object = Self {
             meta,
             content,
             counters: Arc::clone(counters),
-            judged: AtomicU64::new(judged),
-            own_bytes,
-            key_bytes: u32::try_from(key_bytes).unwrap_or(u32::MAX),
+            judged: AtomicU64::new(judged << KEY_BITS | (key_bytes as u64).min(KEY_BYTES_MAX)),
         };
         counters.charge(object.charged_bytes());
         Arc::new(object)
@@ -284,28 +282,42 @@ impl<M: Weigh> Object<M> {
 }
 
 /// Whoever has a slice of a body that lies with its key.
-struct Kept<M>(Arc<Object<M>>);
+struct Kept<M: Weigh>(Arc<Object<M>>);
 
-impl<M> AsRef<[u8]> for Kept<M> {
+impl<M: Weigh> AsRef<[u8]> for Kept<M> {
     fn as_ref(&self) -> &[u8] {
         self.0.whole_body()
     }
 }
 
-impl<M> Object<M> {
+impl<M: Weigh> Object<M> {
     /// The bytes of the key.
     #[must_use]
     pub fn key(&self) -> &[u8] {
         match &self.content {
-            Content::Whole(block) => block.get(..self.key_bytes as usize).unwrap_or_default(),
+            Content::Whole(block) => block.get(..self.key_bytes()).unwrap_or_default(),
             Content::Late(late) => &late.key,
         }
+    }
+
+    /// Bytes of a key that lies with its body.
+    fn key_bytes(&self) -> usize {
+        usize::try_from(self.judged.load(Relaxed) & KEY_BYTES_MAX).unwrap_or(usize::MAX)
+    }
+
+    /// Bytes of metadata, and of the key if it lies apart.
+    fn own_bytes(&self) -> u64 {
+        let apart = match &self.content {
+            Content::Whole(_) => 0,
+            Content::Late(late) => late.key.len(),
+        };
+        (self.meta.weight_bytes() + apart) as u64
     }
 
     /// What lies behind the key in its block; nothing, if the body lies apart.
     fn whole_body(&self) -> &[u8] {
         match &self.content {
-            Content::Whole(block) => block.get(self.key_bytes as usize..).unwrap_or_default(),
+            Content::Whole(block) => block.get(self.key_bytes()..).unwrap_or_default(),
             Content::Late(_) => &[],
         }
     }
@@ -316,14 +328,14 @@ impl<M> Object<M> {
             Content::Whole(block) => block.len() as u64,
             Content::Late(_) => 0,
         };
-        u64::from(self.own_bytes) + block
+        self.own_bytes() + block
     }
 
     /// Bytes of the body, if known: always once it is complete.
     #[must_use]
     pub fn length(&self) -> Option<u64> {
         match &self.content {
-            Content::Whole(block) => Some(block.len() as u64 - u64::from(self.key_bytes)),
+            Content::Whole(block) => Some((block.len() - self.key_bytes()) as u64),
             Content::Late(late) => late.body().length(),
         }
     }
@@ -344,17 +356,19 @@ impl<M> Object<M> {
             Content::Whole(block) => block.len() as u64,
             Content::Late(late) => late.body().held_bytes(),
         };
-        u64::from(self.own_bytes) + body
+        self.own_bytes() + body
     }
 
     /// Number of the last ban that it stood against.
     #[inline]
     pub(crate) fn judged(&self) -> u64 {
-        self.judged.load(Relaxed)
+        self.judged.load(Relaxed) >> KEY_BITS
     }
 
     pub(crate) fn set_judged(&self, number: u64) {
-        self.judged.fetch_max(number, Relaxed);
+        let key_bytes = self.key_bytes() as u64;
+        self.judged
+            .fetch_max(number << KEY_BITS | key_bytes, Relaxed);
     }
 
     /// The size that counts for its rank.
@@ -363,7 +377,7 @@ impl<M> Object<M> {
             Content::Whole(block) => block.len() as u64,
             Content::Late(late) => late.body().length().unwrap_or(0),
         };
-        u64::from(self.own_bytes) + bytes
+        self.own_bytes() + bytes
     }
 
     pub(crate) fn complete(&self, done: Done) {
@@ -400,14 +414,14 @@ impl Late {
     }
 }
 
-impl<M> Drop for Object<M> {
+impl<M: Weigh> Drop for Object<M> {
     fn drop(&mut self) {
         self.counters.release(self.charged_bytes());
         self.counters.objects_alive.fetch_sub(1, Relaxed);
     }
 }
 
-impl<M: fmt::Debug> fmt::Debug for Object<M> {
+impl<M: Weigh + fmt::Debug> fmt::Debug for Object<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Object")
             .field("key", &String::from_utf8_lossy(self.key()))

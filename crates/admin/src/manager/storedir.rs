@@ -6,6 +6,7 @@ use std::path::Path;
 use config::{CacheDir, DirKind, Replacement};
 use rustix::fs::statvfs;
 use serde::Serialize;
+use stats::Gauge;
 use store::{VolumeState, VolumeUsage};
 
 use super::Report;
@@ -18,6 +19,9 @@ struct StoreDirs {
     entries: u64,
     bytes_max: u64,
     bytes: u64,
+    rings: u64,
+    reads_by_rings: u64,
+    reads_by_threads: u64,
     dirs: Vec<Dir>,
 }
 
@@ -65,6 +69,9 @@ impl StoreDirs {
             entries: memory.objects + volumes.total.objects,
             bytes_max: volumes.total.bytes_max,
             bytes: volumes.total.bytes,
+            rings: scene.registry().gauge(Gauge::DiskRings),
+            reads_by_rings: volumes.total.reads_by_rings,
+            reads_by_threads: volumes.total.reads_by_threads,
             dirs: lines
                 .iter()
                 .map(|line| Dir::of(line, usage(&line.path)))
@@ -85,7 +92,12 @@ impl StoreDirs {
         };
         writeln!(
             out,
-            "Current Capacity       : {used:.2}% used, {free:.2}% free\n"
+            "Current Capacity       : {used:.2}% used, {free:.2}% free"
+        )?;
+        writeln!(
+            out,
+            "Reads from disk        : {} by io_uring ({} workers), {} by threads\n",
+            self.reads_by_rings, self.rings, self.reads_by_threads
         )?;
         for (number, dir) in self.dirs.iter().enumerate() {
             if number > 0 {
@@ -203,6 +215,9 @@ mod tests {
             entries: 56,
             bytes_max: 20 << 20,
             bytes: 84 << 10,
+            rings: 2,
+            reads_by_rings: 30,
+            reads_by_threads: 4,
             dirs: vec![Dir {
                 kind: "ufs",
                 path: "/cache".to_owned(),
@@ -229,6 +244,7 @@ mod tests {
              Maximum Swap Size      : 20480 KB\n\
              Current Store Swap Size: 84.00 KB\n\
              Current Capacity       : 0.41% used, 99.59% free\n\
+             Reads from disk        : 30 by io_uring (2 workers), 4 by threads\n\
              \n\
              Store Directory #0 (ufs): /cache\n\
              FS Block Size 4096 Bytes\n\

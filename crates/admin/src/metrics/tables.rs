@@ -126,7 +126,7 @@ rows! {
     "volume_segments_free" Gauge "" "Segments that are free." |v| v.segments_free.into();
     "volume_segments_retired" Gauge "" "Segments given up, as the disk would not take them." |v| v.segments_retired.into();
     "volume_writes_queued" Gauge "" "Chunks that wait to be written." |v| length(v.chunks_queued);
-    "volume_reads_queued" Gauge "" "Reads that wait for a thread." |v| length(v.reads_queued);
+    "volume_reads_queued" Gauge "" "Reads that wait for a thread, and those that the kernel does by io_uring." |v| length(v.reads_queued);
     "volume_hits" Counter "" "Responses found on disk." |v| float(v.hits);
     "volume_misses" Counter "" "Lookups on disk that found nothing." |v| float(v.misses);
     "volume_puts" Counter "" "Responses stored." |v| float(v.puts);
@@ -140,6 +140,8 @@ rows! {
     "volume_refused_full" Counter "" "Responses not stored as no segment was free." |v| float(v.refused_full);
     "volume_refused_closed" Counter "" "Responses not stored as the volume was opening or out of service." |v| float(v.refused_closed);
     "volume_reads_refused" Counter "" "Reads not done as too many waited." |v| float(v.reads_refused);
+    "volume_reads_by_rings" Counter "" "Reads that the kernel did while a worker went on (io_uring)." |v| float(v.reads_by_rings);
+    "volume_reads_by_threads" Counter "" "Reads that threads did." |v| float(v.reads_by_threads);
     "volume_written_bytes" Counter "bytes" "Bytes written to disk." |v| float(v.bytes_written);
     "volume_read_bytes" Counter "bytes" "Bytes read from disk." |v| float(v.bytes_read);
     "volume_write_errors" Counter "" "Writes that failed." |v| float(v.write_errors);

@@ -10,6 +10,7 @@ pub(super) const ROWS: &[Row] = &[
     row("cache_status_key", &[], Kind::OnOff, ["on/off", "off"], ours(), "tell in Cache-Status what a response is stored under", set!(cache_status_key, on_off)),
     row("collapsed_forwarding_timeout", &[], Kind::Time, ["time", "5 seconds"], ours(), "who waits for another's fetch waits this long for its answer to begin before one of them asks, too", set!(collapsed_forwarding_timeout, time)),
     row("deny_reason", &[], Kind::OnOff, ["on/off", "off"], ours(), "tell programs that are refused which line of the configuration did it", set!(deny_reason, on_off)),
+    row("disk_io_uring", &[], Kind::OnOff, ["on/off", "on"], ours(), "have the kernel read from disk while a worker goes on, where it can and may (io_uring, Linux 6.1); else threads do", set!(disk_io_uring, on_off)),
     row("manager_access", &[], Kind::AccessList, ["allow/deny acl..", "allow localhost"], ours(), "who may read what on a manager_port; first match wins, none = opposite of last action", rules!(manager_access)),
     row("manager_port", &[], Kind::Lines(&[Kind::Word]), ["[addr:]port", "none"], ours(), "port that answers for the cache manager, metrics and dashboard alone, under manager_access", done(port::manager_port)),
     row("metrics_squid_exporter", &[], Kind::OnOff, ["on/off", "on"], ours(), "give /metrics the names of squid-exporter beside our own", set!(metrics_squid_exporter, on_off)),

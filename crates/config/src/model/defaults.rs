@@ -190,6 +190,7 @@ impl Default for Config {
             x_cache_headers: false,
             collapsed_forwarding_timeout: Duration::from_secs(5),
             deny_reason: false,
+            disk_io_uring: true,
             access_logs: Vec::new(),
             logformats: Vec::new(),
             cache_log: FilePlace::Unset,

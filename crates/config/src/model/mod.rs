@@ -409,6 +409,8 @@ pub struct Config {
     pub collapsed_forwarding_timeout: Duration,
     /// Tell programs which rule refused.
     pub deny_reason: bool,
+    /// Reads from disk go through io_uring where there is such.
+    pub disk_io_uring: bool,
 
     // Logs.
     /// `access_log` lines; empty is the program's default file.

@@ -239,12 +239,15 @@ async fn check(cx: &Context, list: List, received: &Received<'_>) -> Result<(), 
     if cx.plan.rules.list(list).always() == Some(true) {
         return Ok(());
     }
-    let facts = facts(received);
-    match cx.plan.rules.check(list, &facts) {
-        Answer::Allow(_) => Ok(()),
-        Answer::Deny(rule) => Err(deny(cx, list, received, (rule, &facts))),
-        Answer::Ask(question) => Box::pin(learn(cx, list, received, question)).await,
-    }
+    let question = {
+        let facts = facts(received);
+        match cx.plan.rules.check(list, &facts) {
+            Answer::Allow(_) => return Ok(()),
+            Answer::Deny(rule) => return Err(deny(cx, list, received, (rule, &facts))),
+            Answer::Ask(question) => question,
+        }
+    };
+    Box::pin(learn(cx, list, received, question)).await
 }
 
 /// Learns what the list asks for until it can say.

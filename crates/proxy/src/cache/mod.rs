@@ -119,9 +119,13 @@ async fn load(cx: &Context, received: &Received<'_>) -> Option<Arc<Object>> {
     let mut selector = Selector::of(fields);
     let key = KeyRef::new(received.key());
     let now = u32::try_from(received.now.unix_secs()).unwrap_or(0);
-    let found = cx
-        .store
-        .load(key, name, |meta| selector.selects(&meta.vary), now);
+    let found = cx.store.load(
+        key,
+        name,
+        |meta| selector.selects(&meta.vary),
+        now,
+        cx.ring.as_deref(),
+    );
     found.await
 }
 

@@ -12,11 +12,12 @@ use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task;
 use std::time::Duration;
 
 use bytes::BufMut;
 use http::Method;
-use net::deadline::Deadline;
+use net::deadline::{Deadline, Expired};
 use net::half::{ReadHalf, WriteHalf, reunite};
 use stats::{Cells, Counter, Histogram};
 use wire::field::FieldId;
@@ -96,6 +97,7 @@ pub(crate) struct Wire {
     read_timeout: Duration,
     /// Whose bandwidth it takes.
     delay: Option<Rc<Delay>>,
+    buffers: Rc<Recycle<Vec<u8>>>,
     cells: Arc<Cells>,
 }
 
@@ -108,19 +110,15 @@ impl Wire {
         open: OpenHop,
         delay: Option<Rc<Delay>>,
     ) -> Self {
-        // What waits for its turn is held in a buffer no larger than it is.
-        let buffer = match &delay {
-            None => cx.buffers.take(),
-            Some(_) => Vec::new(),
-        };
         Self {
             read,
-            input: Input::over(buffer),
+            input: Input::default(),
             deadline: cx.ticker.deadline(),
             reused,
             open,
             read_timeout: cx.plan.timeouts.read,
             delay,
+            buffers: Rc::clone(&cx.buffers),
             cells: Arc::clone(&cx.cells),
         }
     }
@@ -136,15 +134,18 @@ impl Wire {
     /// Reads once. What comes is held until it is paid for.
     async fn fill(&mut self, room: usize) -> Result<usize, Failure> {
         let Some(delay) = &self.delay else {
-            let read = self.read.read(self.input.room(room));
-            let count = read_within(&self.deadline, self.read_timeout, read).await?;
+            let (input, half, buffers) = (&mut self.input, &mut self.read, &self.buffers);
+            let read = |task: &mut task::Context<'_>| input.poll_read(task, half, room, buffers);
+            let read = self.deadline.limit_poll(self.read_timeout, read).await;
+            let count = in_time(read)?;
             self.count(count);
             return Ok(count);
         };
+        // What waits for its turn is held in a buffer no larger than it is.
         let room = room.min(delay.step());
         let mut limited = self.input.room(room).limit(room);
         let read = self.read.read(&mut limited);
-        let count = read_within(&self.deadline, self.read_timeout, read).await?;
+        let count = in_time(self.deadline.limit(self.read_timeout, read).await)?;
         self.count(count);
         let paying = delay.pay(count);
         let paid = self.deadline.limit(self.read_timeout, paying).await;
@@ -153,12 +154,8 @@ impl Wire {
     }
 }
 
-async fn read_within(
-    deadline: &Deadline,
-    timeout: Duration,
-    read: impl Future<Output = io::Result<usize>>,
-) -> Result<usize, Failure> {
-    match deadline.limit(timeout, read).await {
+fn in_time(read: Result<io::Result<usize>, Expired>) -> Result<usize, Failure> {
+    match read {
         Ok(Ok(count)) => Ok(count),
         Ok(Err(error)) => Err(Failure::hop_io(FailureKind::ReadError, &error)),
         Err(_expired) => Err(too_late("no bytes in time")),
@@ -253,7 +250,6 @@ impl<'c> Exchange<'c> {
             } else {
                 Then::Close
             },
-            buffers: Rc::clone(&cx.buffers),
             ended: false,
             handed: 0,
             room: READ_BYTES,
@@ -347,7 +343,6 @@ pub(crate) struct OriginBody<'c> {
     decoder: BodyDecoder,
     framing: Framing,
     then: Then,
-    buffers: Rc<Recycle<Vec<u8>>>,
     ended: bool,
     handed: usize,
     room: usize,
@@ -378,7 +373,6 @@ impl<'c> OriginBody<'c> {
             decoder: body.decoder,
             framing: body.framing,
             then: body.then,
-            buffers: body.buffers,
             ended: body.ended,
             handed: body.handed,
             room: body.room,
@@ -482,7 +476,7 @@ impl OriginBody<'_> {
                         count = wire.fill(self.room) => count?,
                         failure = self.sending.drive() => return Err(failure),
                     };
-                    if count == self.room {
+                    if count >= self.room {
                         self.room = READ_LARGE_BYTES;
                     }
                     if count == 0 {
@@ -509,7 +503,7 @@ impl OriginBody<'_> {
         };
         let surplus = !wire.input.is_empty();
         let sending = std::mem::replace(&mut self.sending, Sending::Failed);
-        self.buffers.give(wire.input.into_vec());
+        wire.buffers.give(wire.input.into_vec());
         if let (false, Sending::Done(write)) = (surplus, sending)
             && let Some(stream) = reunite(wire.read, write)
         {

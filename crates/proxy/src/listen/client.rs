@@ -2,6 +2,7 @@
 //! halves are apart, so that a reply may go out while the request's content still comes in.
 
 use std::cell::Cell;
+use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::iter;
 use std::os::fd::AsFd;
@@ -19,6 +20,7 @@ use wire::http1::{BadBody, BodyDecoder, Framing, Limits, Step};
 use crate::delay::Delay;
 use crate::input::{Input, READ_BYTES, READ_LARGE_BYTES};
 use crate::internal::seat::Progress;
+use crate::recycle::Recycle;
 
 /// Content left unread after a reply is still read, so that the client sees the reply, up to this.
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
@@ -52,6 +54,7 @@ pub(crate) struct ClientIn {
     /// For the wait between requests: the worker ends it when it drains.
     idle: Deadline,
     pub(crate) input: Input,
+    buffers: Rc<Recycle<Vec<u8>>>,
     body: Option<BodyDecoder>,
     body_bytes_left: u64,
     /// Content of the request that has been read, for who can't ask us while we are lent.
@@ -62,12 +65,18 @@ pub(crate) struct ClientIn {
 }
 
 impl ClientIn {
-    pub(crate) fn new(read: ReadHalf, deadline: Deadline, idle: Deadline) -> Self {
+    pub(crate) fn new(
+        read: ReadHalf,
+        deadline: Deadline,
+        idle: Deadline,
+        buffers: Rc<Recycle<Vec<u8>>>,
+    ) -> Self {
         Self {
             read,
             deadline,
             idle,
             input: Input::default(),
+            buffers,
             body: None,
             body_bytes_left: 0,
             content_bytes: Rc::default(),
@@ -84,15 +93,28 @@ impl ClientIn {
         matches!(ready, Ok(Ok(())))
     }
 
-    /// Reads once. Zero: the client closed its side.
+    /// Reads once, which is known to be possible at the start of a head. Zero: the client closed its side.
     pub(crate) async fn read(&mut self, timeout: Duration) -> Result<usize, ClientError> {
-        self.read_room(timeout, READ_BYTES).await
+        self.input.borrow_from(&self.buffers);
+        let (read, room) = (&mut self.read, self.input.room(READ_BYTES));
+        let read = |cx: &mut Context<'_>| read.poll_read(cx, room);
+        let outcome = self.deadline.limit_poll(timeout, read).await;
+        self.note_read(outcome)
     }
 
+    /// Reads once, with no buffer held while it waits.
     async fn read_room(&mut self, timeout: Duration, room: usize) -> Result<usize, ClientError> {
-        let (read, room) = (&mut self.read, self.input.room(room));
-        let read = |cx: &mut Context<'_>| read.poll_read(cx, room);
-        match self.deadline.limit_poll(timeout, read).await {
+        let (input, half, buffers) = (&mut self.input, &mut self.read, &self.buffers);
+        let read = |cx: &mut Context<'_>| input.poll_read(cx, half, room, buffers);
+        let outcome = self.deadline.limit_poll(timeout, read).await;
+        self.note_read(outcome)
+    }
+
+    fn note_read(
+        &mut self,
+        outcome: Result<io::Result<usize>, Expired>,
+    ) -> Result<usize, ClientError> {
+        match outcome {
             Ok(Ok(count)) => {
                 self.closed |= count == 0;
                 Ok(count)
@@ -100,6 +122,12 @@ impl ClientIn {
             Ok(Err(error)) => Err(ClientError::Gone(error)),
             Err(_expired) => Err(ClientError::TimedOut),
         }
+    }
+
+    /// As [`Self::read_room`], for as long as it takes.
+    async fn read_pooled(&mut self) -> io::Result<usize> {
+        let (input, half, buffers) = (&mut self.input, &mut self.read, &self.buffers);
+        poll_fn(|cx| input.poll_read(cx, half, READ_BYTES, buffers)).await
     }
 
     /// Begins the content of the request whose head was just consumed. `bytes_max` is
@@ -175,7 +203,7 @@ impl ClientIn {
             if self.input.unread().len() >= PIPELINE_BYTES_MAX {
                 return std::future::pending().await;
             }
-            match self.read.read(self.input.room(READ_BYTES)).await {
+            match self.read_pooled().await {
                 Ok(0) | Err(_) => self.closed = true,
                 Ok(_) => {}
             }
@@ -189,8 +217,9 @@ impl ClientIn {
         // One limit for all reads: a client that drips doesn't hold us.
         self.deadline.set(LINGER);
         while total < LINGER_BYTES_MAX && !self.closed {
-            self.input = Input::over(std::mem::take(&mut self.input).into_vec());
-            let read = self.read.read(self.input.room(READ_BYTES));
+            self.input.consume(usize::MAX);
+            let (input, half, buffers) = (&mut self.input, &mut self.read, &self.buffers);
+            let read = poll_fn(|cx| input.poll_read(cx, half, READ_BYTES, buffers));
             match self.deadline.guard(read).await {
                 Ok(Ok(count)) if count > 0 => total += count,
                 Ok(_) | Err(_) => break,

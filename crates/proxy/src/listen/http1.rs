@@ -48,7 +48,16 @@ pub(crate) struct Scratch {
 impl Recyclable for Box<Scratch> {
     /// Each part is emptied by its next user.
     fn empty(&mut self) {}
+
+    fn room_bytes(&self) -> usize {
+        let buffers = self.input.capacity() + self.output.capacity();
+        let head = self.head.fields.memory_bytes() + URL_COPIES * self.shown.capacity();
+        size_of::<Self>() + buffers + head
+    }
 }
+
+/// A URL lies in the head, in the target, twice, and where it is shown.
+const URL_COPIES: usize = 4;
 
 /// Why the connection stopped reading requests.
 enum End {
@@ -80,6 +89,7 @@ pub(crate) async fn serve_connection(
         read,
         worker.ticker.deadline(),
         worker.idle_ticker.deadline(),
+        Rc::clone(&worker.context().buffers),
     );
     let seat = connection.seat.as_ref();
     let progress = seat.map(Seat::progress).unwrap_or_default();

@@ -16,7 +16,7 @@ use wire::http1::{LAST_CHUNK, Version, reason_phrase, write_chunk_head, write_st
 
 use crate::context::Context;
 use crate::digits::push_number;
-use crate::fetch::Piece;
+use crate::fetch::{OriginBody, Piece};
 use crate::flow::{After, Content, Head, Response};
 use crate::listen::client::ClientOut;
 use crate::record::{Marks, Record};
@@ -228,25 +228,32 @@ impl Sender<'_> {
                 self.end().await
             }
             Content::Stored { reader, left } => {
-                self.stored(reader, *left).await?;
+                let end = left.map(|left| reader.position().saturating_add(left));
+                self.stored(reader, end).await?;
                 self.end().await
             }
             Content::Parts(assembly) => {
                 Box::pin(self.assembled(assembly)).await?;
                 self.end().await
             }
+            // Apart, as its turns are longer than those of a hit, which this is moved for too.
             Content::Origin(body) => {
-                loop {
-                    if !body.has_ready() {
-                        self.flush().await?;
-                    }
-                    let piece = self.unless_client_leaves(pin!(body.next())).await?;
-                    match piece.map_err(|_failure| Cut::Source)? {
-                        Piece::Data(piece) => self.piece(piece).await?,
-                        Piece::End => break,
-                    }
-                }
+                Box::pin(self.origin(body)).await?;
                 self.end().await
+            }
+        }
+    }
+
+    /// Sends what a hop gives as it comes.
+    async fn origin(&mut self, body: &mut OriginBody<'_>) -> Result<(), Cut> {
+        loop {
+            if !body.has_ready() {
+                self.flush().await?;
+            }
+            let piece = self.unless_client_leaves(pin!(body.next())).await?;
+            match piece.map_err(|_failure| Cut::Source)? {
+                Piece::Data(piece) => self.piece(piece).await?,
+                Piece::End => return Ok(()),
             }
         }
     }
@@ -267,8 +274,7 @@ impl Sender<'_> {
 
     /// Sends what the store has: all that is in memory in one call, what lies in a file from there, and what is read from
     /// disk piece by piece, as each holds a buffer of its own.
-    async fn stored(&mut self, reader: &mut Reader, left: Option<u64>) -> Result<(), Cut> {
-        let end = left.map(|left| reader.position().saturating_add(left));
+    async fn stored(&mut self, reader: &mut Reader, end: Option<u64>) -> Result<(), Cut> {
         reader.stop_at(end.unwrap_or(u64::MAX));
         let mut next = reader.next_now();
         loop {

@@ -55,11 +55,10 @@ pub(super) async fn fill<'c>(
         Met::Lead(slot) => slot,
         Met::Alone => return pass(cx, admitted, input, output, record).await,
         Met::Object(object) => {
-            let response = cache::answer(cx, received, object, record);
-            if came_too_late(&response, record) {
-                return pass(cx, admitted, input, output, record).await;
-            }
-            return Ok(response);
+            return match in_time(cache::answer(cx, received, object, record), record) {
+                Some(response) => Ok(response),
+                None => pass(cx, admitted, input, output, record).await,
+            };
         }
     };
     let others = cache::other_variants(cx, received, record);
@@ -127,8 +126,8 @@ pub(super) async fn complete<'c>(
             AtHole::Again => {
                 waited += 1;
                 if let Some(object) = cache::find_whole(cx, received) {
-                    let response = cache::answer(cx, received, object, record);
-                    if !came_too_late(&response, record) {
+                    let answer = cache::answer(cx, received, object, record);
+                    if let Some(response) = in_time(answer, record) {
                         return Ok(response);
                     }
                 } else if let Some(more) = cache::gather_again(cx, received).await {
@@ -187,11 +186,11 @@ pub(super) async fn validate<'c>(
         Met::Lead(slot) => Some(slot),
         Met::Alone => None,
         Met::Object(object) => {
-            let response = cache::validated(cx, received, &stale, object, record);
-            if came_too_late(&response, record) {
-                return pass(cx, admitted, input, output, record).await;
-            }
-            return Ok(response);
+            let answer = cache::validated(cx, received, &stale, object, record);
+            return match in_time(answer, record) {
+                Some(response) => Ok(response),
+                None => pass(cx, admitted, input, output, record).await,
+            };
         }
     };
     let order = Order {
@@ -258,13 +257,13 @@ async fn refetch<'c>(
     }
 }
 
-/// Was it only shared, and are its first bytes gone? Then the request goes on without it.
-pub(super) fn came_too_late(response: &Response<'_>, record: &mut Record) -> bool {
-    let late = response.content.came_too_late();
-    if late {
+/// The response, unless it was only shared and its first bytes are gone: then the request goes on without it.
+pub(super) fn in_time<'c>(response: Response<'c>, record: &mut Record) -> Option<Response<'c>> {
+    if response.content.came_too_late() {
         record.cache.forwarded(Forward::Miss);
+        return None;
     }
-    late
+    Some(response)
 }
 
 pub(super) fn unasked() -> Failure {

@@ -1,7 +1,5 @@
 //! What adds records to the log and leads the index to them, and who waits for that to be written.
 
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -9,6 +7,7 @@ use super::engine::Engine;
 use super::format::Draft;
 use super::index::{Inserted, Place};
 use super::log::{Log, NoRoom, Run, Stream};
+use crate::sync::{MutexGuard, PoisonError};
 use crate::usage::count;
 
 /// Why something wasn't stored.
@@ -41,6 +40,16 @@ pub(crate) enum Aim {
     Stored,
     /// To take the place of what is stored already.
     Renewed,
+}
+
+/// What a record takes the place of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Replaced {
+    /// Nothing, or what leaves the log before it.
+    Older,
+    /// What was kept by the reclaimer, in a segment that was begun later: it outlives the record in the log, and a crash
+    /// after that would bring it back.
+    Younger,
 }
 
 impl From<NoRoom> for Refused {
@@ -94,7 +103,11 @@ impl Engine {
         let lsn = log.number();
         let place = self.append(&mut log, Stream::New, draft, lsn, 0)?;
         self.pass_over(&log, draft.hash(), lsn);
-        self.index_only(draft.hash(), place);
+        if self.index_only(draft.hash(), place) == Replaced::Younger {
+            // On its way before the record, so that a crash doesn't part them.
+            self.bury(&mut log, draft.hash(), lsn - 1);
+            let _sealed = log.seal_again();
+        }
         Ok(place)
     }
 
@@ -120,9 +133,10 @@ impl Engine {
     }
 
     /// Makes `place` the only one of this hash. Two keys share one once in a million; then the older is lost.
-    pub(crate) fn index_only(&self, hash: u64, place: Place) {
-        let mut replaced = false;
+    fn index_only(&self, hash: u64, place: Place) -> Replaced {
+        let (mut replaced, mut younger) = (false, false);
         for old in self.index.find(hash) {
+            younger |= self.born(old) > self.born(place);
             if replaced {
                 self.index.remove(hash, old);
             } else {
@@ -131,6 +145,10 @@ impl Engine {
         }
         if !replaced {
             self.index_new(hash, place);
+        }
+        match younger {
+            true => Replaced::Younger,
+            false => Replaced::Older,
         }
     }
 
@@ -150,8 +168,11 @@ impl Engine {
         for place in self.index.find(hash) {
             removed |= self.index.remove(hash, place);
         }
-        // What the index doesn't know can't come back, unless it had to drop some that are still in the log.
-        let all_known = self.is_recovered() && self.counters.index_drops.load(Relaxed) == 0;
+        // What the index doesn't know can't come back, unless it lacks some that are still in the log.
+        let all_known = self.is_recovered()
+            && self.index.dropped() == 0
+            && !log.has_older(self.index.forgotten(), 0)
+            && !log.is_taking();
         if !removed && all_known {
             return false;
         }
@@ -160,6 +181,16 @@ impl Engine {
         self.work.notify_one();
         drop(log);
         count(&self.counters.removes);
+        removed
+    }
+
+    /// Removes a place of what can't be read. Of what was stored under its key before, the log may still know.
+    pub(crate) fn forget(&self, hash: u64, place: Place) -> bool {
+        let mut log = self.log();
+        let removed = self.index.remove(hash, place);
+        if removed {
+            self.index.note_forgotten(log.number());
+        }
         removed
     }
 

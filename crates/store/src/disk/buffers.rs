@@ -1,11 +1,9 @@
 //! Buffers that are read into. Those for fragments of large bodies go round: a fresh one each time would be made of fresh
 //! pages by one thread and given up by another, and the allocator keeps more of such than is in use.
 
-use std::sync::{Arc, Mutex};
-
 use bytes::Bytes;
 
-use crate::content::lock;
+use crate::sync::{Arc, Mutex, lock};
 
 /// Buffers of a volume that wait to be used again: 4 MiB of them.
 const IDLE_MAX: usize = 16;
@@ -65,6 +63,14 @@ impl Buffer {
         buffer.get_mut(..bytes).unwrap_or_default()
     }
 
+    /// It alone, to be read into by the kernel.
+    pub(crate) fn into_vec(self) -> Vec<u8> {
+        match self {
+            Self::Own(buffer) => buffer,
+            Self::Lent(mut lent) => std::mem::take(&mut lent.buffer),
+        }
+    }
+
     /// What was read into it.
     pub(crate) fn filled(self, bytes: usize) -> Bytes {
         match self {
@@ -89,7 +95,7 @@ impl AsRef<[u8]> for Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         let mut idle = lock(&self.home.idle);
-        if idle.len() < IDLE_MAX {
+        if idle.len() < IDLE_MAX && !self.buffer.is_empty() {
             idle.push(std::mem::take(&mut self.buffer));
         }
     }

@@ -7,7 +7,6 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::PathBuf;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -16,12 +15,13 @@ use super::format::Mark;
 use super::index::{ImageReader, ImageWriter, Place, Title};
 use super::log::{Phase, Run};
 use super::options::VolumeOptions;
+use crate::sync::{PoisonError, lock};
 use crate::usage::count;
 
 /// A checkpoint is taken when so much has been written since the last, or an eighth of the log.
 const BYTES_BETWEEN: u64 = 1 << 30;
 /// How long to rest after each MiB of an image, so that it disturbs nobody.
-const REST: Duration = Duration::from_millis(20);
+const REST: Duration = Duration::from_millis(if cfg!(test) { 0 } else { 20 });
 /// How long to wait for what was stored before the mark.
 const FLUSH_MAX: Duration = Duration::from_secs(10);
 
@@ -60,10 +60,7 @@ pub(crate) fn take_last(engine: &Engine) -> io::Result<()> {
 }
 
 fn take(engine: &Engine, rest: Duration, on: impl Fn() -> bool) -> io::Result<()> {
-    let _alone = engine
-        .imaging
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let _alone = lock(&engine.imaging);
     let Some(paths) = engine.options.image_paths() else {
         return Ok(());
     };
@@ -91,7 +88,7 @@ fn take(engine: &Engine, rest: Duration, on: impl Fn() -> bool) -> io::Result<()
         if !on() {
             return Ok(());
         }
-        std::thread::sleep(rest);
+        engine.rest(rest);
     }
     image.finish(&engine.index, &engine.superblock().uuid, &file)?;
     engine.write_superblock(|superblock| superblock.image = Mark { number, ..mark })?;

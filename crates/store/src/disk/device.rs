@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IoSliceMut, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
+use std::sync::Arc;
 
 use rustix::fs::{Advice, FlockOperation, fadvise, flock};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
@@ -23,7 +24,8 @@ pub(crate) enum Cached {
 /// The place of a volume.
 #[derive(Debug)]
 pub(crate) struct Device {
-    file: File,
+    /// Shared with reads that the kernel has.
+    file: Arc<File>,
     #[cfg(test)]
     pub(crate) faults: Faults,
 }
@@ -42,7 +44,7 @@ impl Device {
         // Each read asks for what it needs, and nobody knows what the next one is.
         fadvise(&file, 0, None, Advice::Random)?;
         Ok(Self {
-            file,
+            file: Arc::new(file),
             #[cfg(test)]
             faults: Faults::default(),
         })
@@ -51,7 +53,7 @@ impl Device {
     /// The file at `path`, to be looked at only: whoever else has it open is not disturbed.
     pub(crate) fn open_to_look(path: &Path) -> io::Result<Self> {
         Ok(Self {
-            file: File::open(path)?,
+            file: Arc::new(File::open(path)?),
             #[cfg(test)]
             faults: Faults::default(),
         })
@@ -81,7 +83,7 @@ impl Device {
     /// As many bytes from `at` on as there is room for: fewer where the file ends. Says how many.
     pub(crate) fn read_into(&self, at: u64, buf: &mut [u8]) -> io::Result<usize> {
         #[cfg(test)]
-        self.faults.before_read()?;
+        let _steady = self.faults.before_read()?;
         let mut filled = 0;
         while let Some(rest) = buf.get_mut(filled..).filter(|rest| !rest.is_empty()) {
             match self.file.read_at(rest, at + filled as u64) {
@@ -99,7 +101,11 @@ impl Device {
     /// The same, of what the kernel has in memory.
     pub(crate) fn read_cached(&self, at: u64, buf: &mut [u8]) -> io::Result<Cached> {
         #[cfg(test)]
-        self.faults.before_read()?;
+        let _steady = self.faults.before_read()?;
+        #[cfg(test)]
+        if self.faults.is_uncached() {
+            return Ok(Cached::Waits);
+        }
         let read = preadv2(
             &self.file,
             &mut [IoSliceMut::new(buf)],
@@ -116,6 +122,25 @@ impl Device {
             Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::INTR | Errno::NOSYS) => Ok(Cached::Waits),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// For reads by a [`Ring`](super::ring::Ring).
+    pub(crate) fn file(&self) -> Arc<File> {
+        Arc::clone(&self.file)
+    }
+
+    /// What such a read comes to.
+    #[cfg(test)]
+    pub(crate) fn faulty(
+        &self,
+        at: u64,
+        buf: &mut [u8],
+        read: io::Result<usize>,
+    ) -> io::Result<usize> {
+        self.faults.before_read()?;
+        let filled = read?;
+        self.faults.after_read(at, buf.get_mut(..filled).unwrap());
+        Ok(filled)
     }
 
     /// Writes all of `bytes`.
@@ -145,7 +170,7 @@ impl Device {
 
     /// Bytes of the file, as far as anything was written to it; of a block device, all it has.
     pub(crate) fn bytes(&self) -> io::Result<u64> {
-        (&self.file).seek(SeekFrom::End(0))
+        (&*self.file).seek(SeekFrom::End(0))
     }
 
     /// Bytes that it can't have more of; `None` for a file.

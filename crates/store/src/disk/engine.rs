@@ -1,8 +1,7 @@
 //! What all threads of a volume share.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_seeded};
 
@@ -10,12 +9,14 @@ use super::buffers::Buffers;
 use super::device::Device;
 use super::format::{EPOCH_SHIFT, HEAD, Superblock};
 use super::geometry::Geometry;
-use super::index::{Index, Origin};
-use super::log::{Log, Numbers};
+use super::index::{Index, Origin, Place};
+use super::log::{Log, Numbers, Run};
 use super::options::VolumeOptions;
 use super::reads::Reads;
 use super::segments::Segments;
 use super::usage::Counters;
+use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, sleep};
 use crate::usage::count;
 
 /// So many failures of the disk with no success between them, and the volume goes out of service.
@@ -42,6 +43,8 @@ pub(crate) struct Engine {
     pub(crate) met: Mutex<Numbers>,
     /// Held while a checkpoint is taken.
     pub(crate) imaging: Mutex<()>,
+    /// Held while the reclaimer works.
+    pub(crate) reclaiming: Mutex<()>,
     /// There may be something to write.
     pub(crate) work: Condvar,
     /// Something was written, or became free.
@@ -98,6 +101,7 @@ impl Engine {
             segments: Segments::new(geometry.segments),
             met: Mutex::default(),
             imaging: Mutex::new(()),
+            reclaiming: Mutex::new(()),
             work: Condvar::new(),
             progress: Condvar::new(),
             scarce: Condvar::new(),
@@ -117,22 +121,27 @@ impl Engine {
     }
 
     pub(crate) fn log(&self) -> MutexGuard<'_, Log> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.log)
+    }
+
+    /// Does nothing for so long, unless the volume ends.
+    pub(crate) fn rest(&self, time: Duration) {
+        if cfg!(all(test, shuttle)) {
+            // No time passes there, so this would last for ever.
+            sleep(time);
+        } else if !time.is_zero() {
+            let on = |log: &mut Log| log.run == Run::On;
+            drop(self.progress.wait_timeout_while(self.log(), time, on));
+        }
     }
 
     pub(crate) fn superblock(&self) -> Superblock {
-        *self
-            .superblock
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.superblock)
     }
 
     /// Changes the superblock, and waits until the disk has it with all that was written before.
     pub(crate) fn write_superblock(&self, change: impl FnOnce(&mut Superblock)) -> io::Result<()> {
-        let mut superblock = self
-            .superblock
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut superblock = lock(&self.superblock);
         let mut next = *superblock;
         change(&mut next);
         next.sequence += 1;
@@ -208,6 +217,12 @@ impl Engine {
                 None
             }
         }
+    }
+
+    /// The number that the segment of a place was begun under.
+    pub(crate) fn born(&self, place: Place) -> u64 {
+        let located = self.geometry.locate(place.granule);
+        located.map_or(0, |(segment, _)| self.segments.born(segment))
     }
 
     pub(crate) fn count_read(&self, bytes: usize) {

@@ -1,5 +1,6 @@
 //! How a stored response is found: in the chunks that are still in memory, in the kernel's memory, on the disk. Whatever
-//! is read is checked to the last byte, so that a place which the index has too long is only a miss.
+//! is read is checked to the last byte, so that a place which the index has too long is only a miss. What has to wait for
+//! the disk goes on in `ring`, or in `reads`.
 
 use std::sync::Arc;
 
@@ -12,7 +13,8 @@ use super::engine::Engine;
 use super::format::{Kind, Parsed, Record, Stamps, parse};
 use super::index::Place;
 use super::large::Extents;
-use super::reads::{Job, Promise, Reading};
+use super::reads::{Promise, Reading};
+use super::ring::{Hunt, Ring};
 use crate::usage::count;
 
 /// What is stored under a key.
@@ -59,7 +61,7 @@ pub(crate) struct Search {
 /// The places of a key that were looked at. Where nothing was found the index is asked again, as the reclaimer may have
 /// moved a record between the two.
 #[derive(Debug, Default)]
-struct Trail(SmallVec<[Place; 4]>);
+pub(crate) struct Trail(SmallVec<[Place; 4]>);
 
 /// Places that are looked at for one find, at most.
 const PLACES_MAX: usize = 8;
@@ -86,102 +88,188 @@ pub(crate) enum Patience {
 /// What bytes of a segment came to.
 pub(crate) enum Fetched {
     Bytes(Bytes),
-    Waits,
+    /// With what it would have been read into.
+    Waits(Buffer),
     /// Nothing was ever written there, or no more.
     Gone,
     /// The disk failed.
     Failed,
 }
 
+/// What has to be read from the disk to know what lies in a place.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    pub(crate) place: Place,
+    /// When its segment was begun, as far as was known before.
+    pub(crate) born: u64,
+    /// Where that is in the file.
+    pub(crate) at: u64,
+    /// To be filled.
+    pub(crate) buffer: Vec<u8>,
+}
+
+/// How far a search has come.
+pub(crate) enum Step {
+    Here(Place, Stored),
+    Nothing,
+    Waits(Wanted),
+}
+
 /// What lies in a place.
 enum Look {
     Here(Stored),
     Other,
-    Waits,
+    Waits(Wanted),
+}
+
+/// What bytes of a place came to.
+pub(crate) enum Judged {
+    Here(Stored),
+    Other,
+    /// No record, or not all of one.
+    Unsound,
 }
 
 impl Engine {
-    pub(crate) fn find(self: &Arc<Self>, key: &[u8], now_secs: u32) -> Found {
+    pub(crate) fn find(self: &Arc<Self>, key: &[u8], now_secs: u32, ring: Option<&Ring>) -> Found {
         self.tell(now_secs);
         let hash = self.hash(key);
         let mut trail = Trail::default();
-        while let Some(place) = trail.next(self, hash) {
-            match self.look(key, hash, place, Patience::None) {
-                Look::Here(stored) => {
-                    count(&self.counters.hits);
-                    count(&self.counters.hits_at_once);
-                    self.index.used(hash, place, now_secs);
-                    return Found::Here(stored);
-                }
-                Look::Other => {}
-                Look::Waits => return self.find_later(key, hash, now_secs),
+        let step = self.step(key, hash, &mut trail, Patience::None);
+        match step {
+            Step::Here(place, stored) => {
+                count(&self.counters.hits);
+                count(&self.counters.hits_at_once);
+                self.index.used(hash, place, now_secs);
+                Found::Here(stored)
+            }
+            Step::Nothing => {
+                count(&self.counters.misses);
+                Found::Nothing
+            }
+            Step::Waits(wanted) => {
+                let promise = Promise::new();
+                let search = Search {
+                    key: Bytes::copy_from_slice(key),
+                    hash,
+                    now_secs,
+                };
+                let hunt = Hunt::new(self, search, trail, &promise);
+                hunt.wait(wanted, ring);
+                Found::Later(Reading(promise))
             }
         }
-        count(&self.counters.misses);
-        Found::Nothing
-    }
-
-    fn find_later(&self, key: &[u8], hash: u64, now_secs: u32) -> Found {
-        let promise = Promise::new();
-        let search = Search {
-            key: Bytes::copy_from_slice(key),
-            hash,
-            now_secs,
-        };
-        self.read_later(Job::Search(search, Arc::clone(&promise)));
-        Found::Later(Reading(promise))
     }
 
     /// Looks through the places of a key, however long it takes.
     pub(crate) fn search(self: &Arc<Self>, search: &Search) -> Option<Stored> {
         let mut trail = Trail::default();
-        while let Some(place) = trail.next(self, search.hash) {
-            if let Look::Here(stored) = self.look(&search.key, search.hash, place, Patience::Some) {
+        let step = self.step(&search.key, search.hash, &mut trail, Patience::Some);
+        self.outcome(search, step)
+    }
+
+    /// What a search has come to that had to wait.
+    pub(crate) fn outcome(&self, search: &Search, step: Step) -> Option<Stored> {
+        match step {
+            Step::Here(place, stored) => {
                 count(&self.counters.hits);
                 self.index.used(search.hash, place, search.now_secs);
-                return Some(stored);
+                Some(stored)
+            }
+            Step::Nothing | Step::Waits(_) => {
+                count(&self.counters.misses);
+                None
             }
         }
-        count(&self.counters.misses);
-        None
+    }
+
+    /// Looks through the places that are not on the trail yet.
+    pub(crate) fn step(
+        self: &Arc<Self>,
+        key: &[u8],
+        hash: u64,
+        trail: &mut Trail,
+        patience: Patience,
+    ) -> Step {
+        while let Some(place) = trail.next(self, hash) {
+            match self.look(key, hash, place, patience) {
+                Look::Here(stored) => return Step::Here(place, stored),
+                Look::Other => {}
+                Look::Waits(wanted) => return Step::Waits(wanted),
+            }
+        }
+        Step::Nothing
     }
 
     fn look(self: &Arc<Self>, key: &[u8], hash: u64, place: Place, patience: Patience) -> Look {
         let Some((segment, within)) = self.geometry.locate(place.granule) else {
-            self.index.remove(hash, place);
+            self.forget(hash, place);
             return Look::Other;
         };
+        // It isn't known yet what is in use, or just being made room of.
+        let born = self.segments.born(segment);
+        if born == 0 {
+            return Look::Other;
+        }
         let asked = self.geometry.read_bytes(place, within);
+        let waits = |buffer: Buffer| {
+            Look::Waits(Wanted {
+                place,
+                born,
+                at: self.geometry.offset(segment, within),
+                buffer: buffer.into_vec(),
+            })
+        };
         let bytes = match self.fetch(segment, within, asked, patience) {
             Fetched::Bytes(bytes) => bytes,
-            Fetched::Waits => return Look::Waits,
+            Fetched::Waits(buffer) => return waits(buffer),
             Fetched::Failed => return Look::Other,
             Fetched::Gone => {
-                self.index.remove(hash, place);
+                self.forget(hash, place);
                 return Look::Other;
             }
         };
-        match parse(&bytes) {
+        match self.judge(&bytes, born, key, hash, place) {
+            Judged::Here(stored) => Look::Here(stored),
+            Judged::Other => Look::Other,
+            Judged::Unsound if patience == Patience::None && bytes.len() < asked as usize => {
+                waits(Buffer::own(asked as usize))
+            }
+            Judged::Unsound => {
+                self.disown(hash, place);
+                Look::Other
+            }
+        }
+    }
+
+    pub(crate) fn judge(
+        self: &Arc<Self>,
+        bytes: &Bytes,
+        born: u64,
+        key: &[u8],
+        hash: u64,
+        place: Place,
+    ) -> Judged {
+        match parse(bytes, born) {
             Parsed::Record(record) if record.hash == hash => {
-                self.take_up(&bytes, &record, key, place)
+                self.take_up(bytes, &record, key, place)
             }
             // Another key with the same tag in the index; or a slot that should have been removed with its record.
             Parsed::Record(record) => {
                 if !self.index.find(record.hash).contains(&place) {
-                    self.index.remove(hash, place);
+                    self.forget(hash, place);
                 }
-                Look::Other
+                Judged::Other
             }
-            Parsed::Short | Parsed::Wrong | Parsed::Nothing
-                if patience == Patience::None && bytes.len() < asked as usize =>
-            {
-                Look::Waits
-            }
-            Parsed::Short | Parsed::Wrong | Parsed::Nothing => {
-                count(&self.counters.wrong);
-                self.index.remove(hash, place);
-                Look::Other
-            }
+            Parsed::Short | Parsed::Wrong | Parsed::Nothing => Judged::Unsound,
+        }
+    }
+
+    /// What lies there isn't what was written.
+    pub(crate) fn disown(&self, hash: u64, place: Place) {
+        // What was made room of while it was read is not in the index any more.
+        if self.forget(hash, place) {
+            count(&self.counters.wrong);
         }
     }
 
@@ -230,7 +318,7 @@ impl Engine {
         };
         match read {
             None => Fetched::Failed,
-            Some(Cached::Waits) => Fetched::Waits,
+            Some(Cached::Waits) => Fetched::Waits(buffer),
             Some(Cached::Bytes(count)) => {
                 self.count_read(count);
                 Fetched::Bytes(buffer.filled(count))
@@ -247,16 +335,16 @@ impl Engine {
         record: &Record<'_>,
         key: &[u8],
         place: Place,
-    ) -> Look {
+    ) -> Judged {
         if record.key != key {
-            return Look::Other;
+            return Judged::Other;
         }
         let Some(body) = self.body(bytes, record, place) else {
             // Fragments of it have made room for others.
             self.index.remove(record.hash, place);
-            return Look::Other;
+            return Judged::Other;
         };
-        Look::Here(Stored {
+        Judged::Here(Stored {
             key: bytes.slice_ref(record.key),
             meta: bytes.slice_ref(record.meta),
             body,
@@ -270,7 +358,7 @@ impl Engine {
         let asked = self.geometry.read_bytes(place, within);
         match self.fetch(segment, within, asked, patience) {
             Fetched::Bytes(bytes) => Some(bytes),
-            Fetched::Waits | Fetched::Gone | Fetched::Failed => None,
+            Fetched::Waits(_) | Fetched::Gone | Fetched::Failed => None,
         }
     }
 

@@ -12,7 +12,8 @@
 //! | `segments` | which segments are in use, how far they are written, who reads them |
 //! | `index/` | where a record lies, by the hash of its key |
 //! | `buffers` | what is read into; for fragments of large bodies they go round |
-//! | `find`, `reads` | reading, at once where the kernel has it in memory, else by threads that wait |
+//! | `find` | reading, at once where the kernel has it in memory |
+//! | `ring`, `reads` | else by the kernel while a worker goes on, or by threads that wait |
 //! | `large/` | bodies in fragments |
 //! | `writer`, `reclaim` with `reinsert`, `recover` with `learnt` | the other threads |
 //! | `walk` | the tables of segments, as they lie in the file |
@@ -40,6 +41,7 @@ mod reads;
 mod reclaim;
 mod recover;
 mod reinsert;
+mod ring;
 mod segments;
 mod survey;
 mod sweep;
@@ -64,6 +66,7 @@ pub use large::{ExtentReader, Extents, Writing};
 pub use list::{Listed, ListedContent};
 pub use options::VolumeOptions;
 pub use reads::Reading;
+pub use ring::Ring;
 pub use survey::{Closeness, Survey, SurveyUsage};
 pub use sweep::sweep;
 pub use usage::{VolumeState, VolumeUsage};

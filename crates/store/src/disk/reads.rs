@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
@@ -12,10 +11,15 @@ use bytes::Bytes;
 use super::engine::Engine;
 use super::find::{Search, Stored};
 use super::large::Extents;
+use crate::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, lock};
 use crate::usage::count;
 
 /// Reads that wait for a thread; further ones find nothing.
 const QUEUED_MAX: usize = 4096;
+/// When nothing has come from rings for longer, with reads out, the disk is left to threads: its queue may be full, and
+/// whoever gives it more is held up then.
+const STALLED_SECS: u32 = 1;
 
 /// A value that a thread is about to give.
 #[derive(Debug)]
@@ -34,7 +38,7 @@ impl<T> Promise<T> {
     }
 
     pub(crate) fn keep(&self, value: T) {
-        let mut promised = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut promised = lock(&self.0);
         let before = std::mem::replace(&mut *promised, Promised::Kept(value));
         drop(promised);
         if let Promised::Waiting(Some(waker)) = before {
@@ -43,7 +47,7 @@ impl<T> Promise<T> {
     }
 
     pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<Option<T>> {
-        let mut promised = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut promised = lock(&self.0);
         if let Promised::Waiting(waker) = &mut *promised {
             *waker = Some(cx.waker().clone());
             return Poll::Pending;
@@ -83,14 +87,18 @@ impl Job {
             Self::Search(search, promise) => promise.keep(engine.search(&search)),
             Self::Fragment(extents, ordinal, promise) => promise.keep(extents.read(ordinal)),
         }
+        count(&engine.counters.reads_by_threads);
     }
 }
 
-/// The queue of reads.
+/// The queue of reads, and how many rings have.
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
     queue: Mutex<Queue>,
     ready: Condvar,
+    in_rings: AtomicUsize,
+    /// When one of those has ended, or the first began.
+    moved_secs: AtomicU32,
 }
 
 #[derive(Debug, Default)]
@@ -101,11 +109,32 @@ struct Queue {
 
 impl Reads {
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.queue)
     }
 
     pub(crate) fn queued(&self) -> usize {
-        self.queue().jobs.len()
+        self.queue().jobs.len() + self.in_rings.load(Relaxed)
+    }
+
+    /// Counts a read that a ring is to do, unless the disk seems to hang.
+    pub(crate) fn enter_ring(&self, now_secs: u32) -> bool {
+        if self.in_rings.load(Relaxed) == 0 {
+            self.moved_secs.store(now_secs, Relaxed);
+        } else if now_secs.saturating_sub(self.moved_secs.load(Relaxed)) > STALLED_SECS {
+            return false;
+        }
+        self.in_rings.fetch_add(1, Relaxed);
+        true
+    }
+
+    /// The disk has answered one of those.
+    pub(crate) fn note_moved(&self, now_secs: u32) {
+        self.moved_secs.store(now_secs, Relaxed);
+    }
+
+    /// It has ended, or isn't done by a ring after all.
+    pub(crate) fn leave_ring(&self) {
+        self.in_rings.fetch_sub(1, Relaxed);
     }
 
     /// Ends the threads; what still waits is refused.

@@ -5,7 +5,6 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use super::engine::Engine;
@@ -14,10 +13,11 @@ use super::log::Run;
 use super::recover;
 use super::reinsert::{Credit, Lying, keep};
 use super::walk::Met;
+use crate::sync::{Arc, PoisonError, lock};
 use crate::usage::count;
 
 /// How long to wait for readers, when all that could be taken is being read.
-const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 50 });
 
 /// How long to wait for the disk; what was taken stays taken after that, until the next time.
 const FLUSH_MAX: Duration = Duration::from_secs(10);
@@ -38,13 +38,15 @@ pub(crate) fn run(engine: &Arc<Engine>) {
                 .wait(log)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        let on = log.run == Run::On;
         drop(log);
-        if !on || engine.is_down() {
+        let working = lock(&engine.reclaiming);
+        if engine.log().run != Run::On || engine.is_down() {
             return;
         }
-        if !reclaim(engine, &mut progress) {
-            std::thread::sleep(PAUSE);
+        let some = reclaim(engine, &mut progress);
+        drop(working);
+        if !some {
+            engine.rest(PAUSE);
         }
     }
 }
@@ -62,7 +64,7 @@ struct Progress {
 fn reclaim(engine: &Arc<Engine>, progress: &mut Progress) -> bool {
     // What the disk wouldn't have made sure of the last time comes first: no more is lost before it does.
     if !engine.log().taken().is_empty() {
-        return engine.write_out(FLUSH_MAX) && commit(engine, 0);
+        return carried(engine) && commit(engine, 0);
     }
     let mut log = engine.log();
     log.close_oldest();
@@ -70,6 +72,10 @@ fn reclaim(engine: &Arc<Engine>, progress: &mut Progress) -> bool {
     drop(log);
     let mut taken = 0;
     for (born, number) in used {
+        // What isn't in the file yet is not passed by, or a crash would find it void.
+        if !engine.log().is_settled(number) && !engine.write_out(FLUSH_MAX) {
+            break;
+        }
         // What is being read is passed by, however much that is.
         let waits = progress.kept.contains(&born) && engine.segments.is_pinned(number);
         if !waits && take(engine, progress, born, number) {
@@ -80,14 +86,16 @@ fn reclaim(engine: &Arc<Engine>, progress: &mut Progress) -> bool {
         }
     }
     // What was kept of them must be in the file before they are written over.
-    taken > 0 && engine.write_out(FLUSH_MAX) && commit(engine, 0)
+    taken > 0 && carried(engine) && commit(engine, 0)
+}
+
+/// Whether what was kept is in the file. For tombstones there may be no room before something is free: those have time, too.
+fn carried(engine: &Engine) -> bool {
+    engine.flush(FLUSH_MAX) || engine.write_out(FLUSH_MAX)
 }
 
 /// Takes a segment out of use, with all that lies in it and isn't kept.
 fn take(engine: &Arc<Engine>, progress: &mut Progress, born: u64, number: u32) -> bool {
-    if !engine.log().is_settled(number) {
-        return false;
-    }
     let mut lying = Vec::new();
     engine.walk().each_chunk(number, born, |met| match met {
         Met::Chunk(head, entries) => lying.extend(entries.into_iter().map(|entry| Lying {
@@ -98,31 +106,39 @@ fn take(engine: &Arc<Engine>, progress: &mut Progress, born: u64, number: u32) -
     });
     // Also of what is being read: it may be void before that ends, should there be a crash.
     if progress.kept.insert(born) {
+        carry(engine, born, &lying);
         keep(engine, &mut progress.credit, number, &lying);
     }
     if !engine.segments.take(number) {
         return false;
     }
+    engine.log().take(born);
     for lying in lying {
         let entry = &lying.entry;
-        if entry.kind == Kind::Tombstone {
-            let mut log = engine.log();
-            // Needed as long as recovery may find something older.
-            if log.has_older(entry.lsn, born) {
-                engine.bury(&mut log, entry.hash, entry.lsn);
-            }
-        } else if engine.index.remove(entry.hash, lying.place(engine, number)) {
+        if engine.index.remove(entry.hash, lying.place(engine, number)) {
             count(&engine.counters.evictions);
         }
     }
-    engine.log().take(born);
     progress.kept.remove(&born);
     true
+}
+
+/// Writes the tombstones of a segment again, as long as recovery may find something older.
+fn carry(engine: &Engine, born: u64, lying: &[Lying]) {
+    let tombstones = lying.iter().map(|lying| &lying.entry);
+    for tombstone in tombstones.filter(|entry| entry.kind == Kind::Tombstone) {
+        let mut log = engine.log();
+        if log.has_older(tombstone.lsn, born) {
+            engine.bury(&mut log, tombstone.hash, tombstone.lsn);
+        }
+    }
 }
 
 impl Engine {
     /// Takes all segments out of use. All that was stored is in the file.
     pub(crate) fn clear(&self) -> io::Result<()> {
+        // What it moves is not to be written over meanwhile.
+        let _alone = lock(&self.reclaiming);
         let mut log = self.log();
         let lsn = log.clear(&self.segments);
         self.index.remove_all_in(0..u32::MAX);

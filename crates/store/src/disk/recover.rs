@@ -10,12 +10,9 @@
 //! | `met` | what was removed, or stored meanwhile; what came after an image | the highest number of its key |
 //! | the index | all others | the record that counts so far |
 
+use std::cell::RefCell;
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{MutexGuard, PoisonError};
-use std::thread;
 
 use super::checkpoint::{Image, restore};
 use super::engine::Engine;
@@ -24,6 +21,9 @@ use super::index::{Finding, Origin, Place, SizeCode, Uses};
 use super::learnt::Learnt;
 use super::log::{Log, Numbers, Phase, Run};
 use super::walk::Met;
+use crate::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use crate::sync::mpsc::{SyncSender, sync_channel};
+use crate::sync::{MutexGuard, lock, thread};
 use crate::usage::count;
 
 /// Threads that read tables. They wait for the disk more than they compute.
@@ -167,11 +167,11 @@ fn is_record(entry: &Entry) -> bool {
 /// Takes what the tables of a segment say into the index.
 fn take(engine: &Engine, learnt: &mut Learnt, tables: &Tables, reading: Reading) {
     for (head, entries) in &tables.chunks {
-        let log = engine.log();
+        let mut log = engine.log();
         if !log.is_void(tables.born) {
             take_chunk(
                 engine,
-                &log,
+                &mut log,
                 learnt,
                 (tables.number, head),
                 entries,
@@ -190,7 +190,7 @@ fn take(engine: &Engine, learnt: &mut Learnt, tables: &Tables, reading: Reading)
 /// Under the lock of the log, as nothing is to be stored or removed meanwhile.
 fn take_chunk(
     engine: &Engine,
-    _log: &Log,
+    log: &mut Log,
     learnt: &mut Learnt,
     (number, head): (u32, &ChunkHead),
     entries: &[Entry],
@@ -232,14 +232,30 @@ fn take_chunk(
         });
     }
     let number_of = |place| learnt.number_of(place, &engine.geometry);
+    let outlived = RefCell::new(Vec::new());
     // What has no number was stored meanwhile, or an image says that it is the newest.
     let dropped = index.recover(&findings, |there, finding| {
-        number_of(there).is_none_or(|there| Some(there) >= number_of(finding.place))
+        let stays = number_of(there).is_none_or(|there| Some(there) >= number_of(finding.place));
+        let (newest, other) = match stays {
+            true => (there, finding.place),
+            false => (finding.place, there),
+        };
+        if let Some(number) = number_of(newest)
+            && number_of(other) < Some(number)
+            && engine.born(other) > engine.born(newest)
+        {
+            outlived.borrow_mut().push((finding.hash, number - 1));
+        }
+        stays
     });
+    // See `Replaced::Younger`; the tombstones of these may be lost.
+    for (hash, number) in outlived.take() {
+        engine.bury(log, hash, number);
+    }
     engine.counters.index_drops.fetch_add(dropped, Relaxed);
     for entry in entries.iter().filter(counts) {
         for place in index.find(entry.hash) {
-            if number_of(place).is_some_and(|number| number < entry.lsn) {
+            if number_of(place).is_some_and(|number| number <= entry.lsn) {
                 index.remove(entry.hash, place);
             }
         }
@@ -270,13 +286,17 @@ impl Engine {
         if attached && !complete {
             self.index.remove_all_in(0..u32::MAX);
         }
+        // What was not written when a process was killed is in the index: what it removed or replaced may come back.
+        if complete && self.index.closed() != self.index.lsn() {
+            self.index.note_forgotten(self.log().number());
+        }
         // Not before it is said again is it whole.
         self.index.set_lsn(0);
         complete
     }
 
     fn met(&self) -> MutexGuard<'_, Numbers> {
-        self.met.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.met)
     }
 
     /// Has recovery pass over what is older of this key.

@@ -113,6 +113,7 @@ fn keep_records(engine: &Engine, segment: u32, mut records: Vec<Lying>) {
     records.sort_by_key(|lying| lying.within);
     // In spans of a chunk: one long read costs less than many short ones, on any disk.
     let span = engine.geometry.chunk();
+    let born = engine.segments.born(segment);
     for group in records.chunk_by(|a, b| a.within / span == b.within / span) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else {
             continue;
@@ -125,15 +126,16 @@ fn keep_records(engine: &Engine, segment: u32, mut records: Vec<Lying>) {
         engine.count_read(bytes.len());
         for lying in group {
             let from = (lying.within - first.within) as usize;
-            let record = bytes.get(from..).map(parse);
+            let record = bytes.get(from..).map(|bytes| parse(bytes, born));
             let place = lying.place(engine, segment);
             match record {
                 Some(Parsed::Record(record)) if record.lsn == lying.entry.lsn => {
                     append(engine, &record, place);
                 }
                 _ => {
-                    count(&engine.counters.wrong);
-                    engine.index.remove(lying.entry.hash, place);
+                    if engine.forget(lying.entry.hash, place) {
+                        count(&engine.counters.wrong);
+                    }
                 }
             }
         }

@@ -8,7 +8,7 @@
 //! Readers of large bodies pin the segments they lie in: they count themselves first and look at `born` then, the
 //! reclaimer does it the other way round, so one of them sees the other.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// One segment.
 #[derive(Debug, Default)]

@@ -39,7 +39,7 @@ pub struct VolumeUsage {
     pub segments_recovered: u64,
     /// Chunks that wait to be written.
     pub chunks_queued: usize,
-    /// Reads that wait for a thread.
+    /// Reads that wait for a thread, and those that rings have.
     pub reads_queued: usize,
     /// Responses found.
     pub hits: u64,
@@ -77,6 +77,10 @@ pub struct VolumeUsage {
     pub refused_gone: u64,
     /// Reads not done as too many waited.
     pub reads_refused: u64,
+    /// Reads from the disk that the kernel did while a worker went on.
+    pub reads_by_rings: u64,
+    /// Reads from the disk that threads did.
+    pub reads_by_threads: u64,
     /// Checkpoints taken.
     pub images: u64,
     /// Checkpoints that could not be taken, or not be used.
@@ -124,6 +128,8 @@ impl VolumeUsage {
             refused_closed: self.refused_closed + other.refused_closed,
             refused_gone: self.refused_gone + other.refused_gone,
             reads_refused: self.reads_refused + other.reads_refused,
+            reads_by_rings: self.reads_by_rings + other.reads_by_rings,
+            reads_by_threads: self.reads_by_threads + other.reads_by_threads,
             images: self.images + other.images,
             images_failed: self.images_failed + other.images_failed,
             bytes_written: self.bytes_written + other.bytes_written,
@@ -156,6 +162,8 @@ pub(crate) struct Counters {
     pub(crate) refused_closed: AtomicU64,
     pub(crate) refused_gone: AtomicU64,
     pub(crate) reads_refused: AtomicU64,
+    pub(crate) reads_by_rings: AtomicU64,
+    pub(crate) reads_by_threads: AtomicU64,
     pub(crate) images: AtomicU64,
     pub(crate) images_failed: AtomicU64,
     pub(crate) bytes_written: AtomicU64,

@@ -3,10 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use smallvec::SmallVec;
@@ -21,8 +18,12 @@ use super::index::Origin;
 use super::large::{Extents, Writing};
 use super::log::{Phase, Run};
 use super::options::VolumeOptions;
+use super::ring::Ring;
 use super::usage::{VolumeState, VolumeUsage};
 use super::{checkpoint, reads, reclaim, writer};
+use crate::sync::mpsc::sync_channel;
+use crate::sync::thread::{self, JoinHandle};
+use crate::sync::{Arc, Mutex, lock};
 
 /// How long [`Volume::flush`] waits for the disk.
 const FLUSH_MAX: Duration = Duration::from_secs(10);
@@ -200,10 +201,11 @@ impl Volume {
         self.engine.geometry.record_bytes_max() - super::format::HEAD
     }
 
-    /// What is stored under `key`; counts as a use of it.
+    /// What is stored under `key`; counts as a use of it. `ring`: that of this thread, if it has one, for what has to wait
+    /// for the disk.
     #[must_use]
-    pub fn find(&self, key: &[u8], now_secs: u32) -> Found {
-        self.engine.find(key, now_secs)
+    pub fn find(&self, key: &[u8], now_secs: u32, ring: Option<&Ring>) -> Found {
+        self.engine.find(key, now_secs, ring)
     }
 
     /// Counts a use of what is stored under `key`, which was found elsewhere.
@@ -278,7 +280,7 @@ impl Volume {
         };
         let (tell, told) = sync_channel(1);
         // On a thread that a disk which hangs may keep: whoever closes goes on.
-        let thread = std::thread::Builder::new().name("store-close".to_owned());
+        let thread = thread::Builder::new().name("store-close".to_owned());
         thread.spawn(move || tell.send(close(&engine, threads)))?;
         told.recv_timeout(patience).unwrap_or_else(|_| {
             self.engine.take_down();
@@ -288,7 +290,7 @@ impl Volume {
     }
 
     fn take_threads(&self) -> Vec<JoinHandle<()>> {
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut threads = lock(&self.threads);
         std::mem::take(&mut threads)
     }
 
@@ -351,6 +353,8 @@ impl Volume {
             refused_closed: counters.refused_closed.load(Relaxed),
             refused_gone: counters.refused_gone.load(Relaxed),
             reads_refused: counters.reads_refused.load(Relaxed),
+            reads_by_rings: counters.reads_by_rings.load(Relaxed),
+            reads_by_threads: counters.reads_by_threads.load(Relaxed),
             images: counters.images.load(Relaxed),
             images_failed: counters.images_failed.load(Relaxed),
             bytes_written: counters.bytes_written.load(Relaxed),
@@ -364,6 +368,13 @@ impl Volume {
 
 #[cfg(test)]
 impl Volume {
+    /// Removes, and ends before that can be written.
+    pub(super) fn remove_and_crash(&self, key: &[u8]) {
+        let hash = self.engine.hash(key);
+        self.engine.log().run = Run::Stop;
+        self.engine.remove(hash);
+    }
+
     /// Where faults of the disk can be set.
     pub(super) fn faults(&self) -> &super::tests::faults::Faults {
         &self.engine.device.faults
@@ -395,14 +406,19 @@ impl Engine {
 }
 
 fn close(engine: &Engine, threads: Vec<JoinHandle<()>>) -> io::Result<()> {
+    engine.end(Run::Closing);
+    // What the reclaimer has moved is in the file then too.
+    drop(lock(&engine.reclaiming));
     let flushed = match engine.is_down() {
         true => Err(io::Error::other("its disk failed")),
         false if engine.flush(FLUSH_MAX) => Ok(()),
         false => Err(io::ErrorKind::TimedOut.into()),
     };
-    engine.end(Run::Closing);
     let taken = flushed.and_then(|()| checkpoint::take_last(engine));
     engine.stop(threads);
+    if taken.is_ok() && engine.log().is_written() {
+        engine.index.set_closed(engine.superblock().epoch);
+    }
     engine.device.unlock()?;
     taken
 }
@@ -420,7 +436,7 @@ fn start(engine: &Arc<Engine>) -> io::Result<Vec<JoinHandle<()>>> {
     let mut threads = Vec::new();
     let mut spawn = |name: &str, run: fn(&Arc<Engine>)| {
         let engine = Arc::clone(engine);
-        let thread = std::thread::Builder::new().name(name.to_owned());
+        let thread = thread::Builder::new().name(name.to_owned());
         threads.push(thread.spawn(move || run(&engine))?);
         io::Result::Ok(())
     };

@@ -1,11 +1,11 @@
 //! The tables of segments, as they lie in the file: what recovery, the reclaimer and a survey read instead of records.
 
-use std::thread::sleep;
 use std::time::Duration;
 
 use super::engine::Engine;
 use super::format::{ChunkHead, Entry, entries};
 use super::geometry::{BLOCK, Geometry};
+use crate::sync::sleep;
 
 /// How long to wait before a table that doesn't check is read again.
 const PAUSE: Duration = Duration::from_millis(20);

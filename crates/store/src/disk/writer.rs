@@ -1,7 +1,6 @@
 //! The thread that writes chunks, one after the other, in the order in which they were sealed.
 
 use std::io;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
@@ -9,6 +8,7 @@ use super::engine::Engine;
 use super::geometry::LOG_AT;
 use super::index::{Place, SizeCode};
 use super::log::{Run, Sealed};
+use crate::sync::{Arc, PoisonError};
 use crate::usage::count;
 
 /// A chunk that has been open for two ticks is written as it is.
@@ -26,7 +26,7 @@ pub(crate) fn run(engine: &Engine) {
 }
 
 /// Waits for a chunk; `None` at the end.
-fn next(engine: &Engine, ticked: &mut Instant) -> Option<std::sync::Arc<Sealed>> {
+fn next(engine: &Engine, ticked: &mut Instant) -> Option<Arc<Sealed>> {
     let mut log = engine.log();
     loop {
         if log.run == Run::Stop {
@@ -81,7 +81,7 @@ fn give_up(engine: &Engine, chunk: &Sealed, full: bool) {
                 .granule_at(chunk.segment, chunk.at + entry.at),
             size: SizeCode::of_bytes(entry.bytes),
         };
-        if engine.index.remove(entry.hash, place) {
+        if engine.forget(entry.hash, place) {
             count(&engine.counters.lost);
         }
     }

@@ -8,32 +8,94 @@ use slab::Slab;
 
 use super::rank::Rank;
 use crate::key::KeyRef;
-use crate::object::Object;
+use crate::object::{Object, Weigh};
 
 /// Place of an entry in the slab.
 pub(super) type Place = u32;
 pub(super) const NOWHERE: Place = Place::MAX;
 
-pub(super) struct Entries<M> {
+pub(super) struct Entries<M: Weigh> {
     /// The newest variant of each key.
     table: HashTable<Place>,
     slab: Slab<Entry<M>>,
 }
 
-pub(super) struct Entry<M> {
-    pub(super) hash: u64,
-    pub(super) rank: Rank,
+/// Thirty-two bytes, for each object.
+pub(super) struct Entry<M: Weigh> {
     pub(super) object: Arc<Object<M>>,
-    pub(super) uses: u32,
+    pub(super) rank: Rank,
+    pub(super) hash: Hash,
+    pub(super) uses: Uses,
     /// What a use is worth.
     pub(super) worth: f32,
-    /// Number of its place in the queue; 0 while the object is arriving: it can't be evicted.
-    pub(super) push: u32,
     /// The next older variant.
     pub(super) older: Place,
 }
 
-impl<M> Default for Entries<M> {
+/// As much of a key's hash as a shard knows.
+pub(super) type Hash = u32;
+
+/// A key as a shard knows it.
+#[derive(Clone, Copy)]
+pub(super) struct Name<'k> {
+    pub(super) hash: Hash,
+    pub(super) url: &'k [u8],
+}
+
+impl<'k> From<KeyRef<'k>> for Name<'k> {
+    fn from(key: KeyRef<'k>) -> Self {
+        Self {
+            hash: short(key.hash()),
+            url: key.url(),
+        }
+    }
+}
+
+/// The bits of a hash that a shard goes by.
+pub(super) fn short(hash: u64) -> Hash {
+    Hash::try_from((hash >> 16) & u64::from(Hash::MAX)).unwrap_or_default()
+}
+
+/// For the table, which wants bits at both ends of a word.
+fn spread(hash: Hash) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// How often an object was used, and whether it is in the queue: what isn't, because it is arriving or spared, can't be
+/// evicted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Uses(u32);
+
+const QUEUED: u32 = 1 << 31;
+
+impl Uses {
+    /// Not in the queue.
+    pub(super) fn new(count: u32) -> Self {
+        Self(count.min(!QUEUED))
+    }
+
+    pub(super) fn count(self) -> u32 {
+        self.0 & !QUEUED
+    }
+
+    /// Counts one more; returns how many it were.
+    pub(super) fn count_one(&mut self) -> u32 {
+        if self.count() < !QUEUED {
+            self.0 += 1;
+        }
+        self.count()
+    }
+
+    pub(super) fn is_queued(self) -> bool {
+        self.0 & QUEUED != 0
+    }
+
+    pub(super) fn set_queued(&mut self, queued: bool) {
+        self.0 = self.count() | if queued { QUEUED } else { 0 };
+    }
+}
+
+impl<M: Weigh> Default for Entries<M> {
     fn default() -> Self {
         Self {
             table: HashTable::new(),
@@ -42,7 +104,7 @@ impl<M> Default for Entries<M> {
     }
 }
 
-impl<M> Entries<M> {
+impl<M: Weigh> Entries<M> {
     pub(super) fn len(&self) -> usize {
         self.slab.len()
     }
@@ -57,9 +119,16 @@ impl<M> Entries<M> {
         self.slab.get_mut(place as usize)
     }
 
-    /// What is at that place under that number of the queue.
-    pub(super) fn queued(&self, place: Place, push: u32) -> Option<&Entry<M>> {
-        self.get(place).filter(|entry| entry.push == push)
+    /// The rank of what is at that place, if it is in the queue.
+    pub(super) fn queued_rank(&self, place: Place) -> Option<Rank> {
+        let entry = self.get(place)?;
+        entry.uses.is_queued().then_some(entry.rank)
+    }
+
+    /// All that are in the queue.
+    pub(super) fn queued(&self) -> impl Iterator<Item = (Rank, Place)> {
+        let queued = self.slab.iter().filter(|(_, entry)| entry.uses.is_queued());
+        queued.map(|(place, entry)| (entry.rank, Place::try_from(place).unwrap_or(NOWHERE)))
     }
 
     pub(super) fn objects(&self) -> impl Iterator<Item = &Arc<Object<M>>> {
@@ -67,20 +136,20 @@ impl<M> Entries<M> {
     }
 
     /// Place of the newest variant of a key, or nowhere.
-    pub(super) fn newest(&self, key: KeyRef<'_>) -> Place {
+    pub(super) fn newest(&self, key: Name<'_>) -> Place {
         let found = self
             .table
-            .find(key.hash(), |&place| is_under(&self.slab, place, key));
+            .find(spread(key.hash), |&place| is_under(&self.slab, place, key));
         found.copied().unwrap_or(NOWHERE)
     }
 
     /// The variants of a key, the newest first.
-    pub(super) fn variants(&self, key: KeyRef<'_>) -> impl Iterator<Item = (Place, &Entry<M>)> {
+    pub(super) fn variants(&self, key: Name<'_>) -> impl Iterator<Item = (Place, &Entry<M>)> {
         let at = move |place| Some((place, self.get(place)?));
         std::iter::successors(at(self.newest(key)), move |(_, entry)| at(entry.older))
     }
 
-    pub(super) fn place_of(&self, key: KeyRef<'_>, object: &Arc<Object<M>>) -> Option<Place> {
+    pub(super) fn place_of(&self, key: Name<'_>, object: &Arc<Object<M>>) -> Option<Place> {
         self.variants(key)
             .find(|(_, entry)| Arc::ptr_eq(&entry.object, object))
             .map(|(place, _)| place)
@@ -97,7 +166,8 @@ impl<M> Entries<M> {
         let hash = entry.hash;
         let object = Arc::clone(&entry.object);
         slot.insert(entry);
-        let older = self.replace_newest(KeyRef::with_hash(hash, object.key()), place);
+        let url = object.key();
+        let older = self.replace_newest(Name { hash, url }, place);
         if let Some(entry) = self.get_mut(place) {
             entry.older = older;
         }
@@ -107,7 +177,7 @@ impl<M> Entries<M> {
     /// Removes the variants of `key` that `gone` names, asked from the newest on; each is shown to `removed`.
     pub(super) fn remove_if(
         &mut self,
-        key: KeyRef<'_>,
+        key: Name<'_>,
         mut gone: impl FnMut(&Arc<Object<M>>) -> bool,
         mut removed: impl FnMut(Place, Arc<Object<M>>),
     ) {
@@ -131,12 +201,15 @@ impl<M> Entries<M> {
     }
 
     /// Makes `place` the newest variant of its key; returns the one that was.
-    fn replace_newest(&mut self, key: KeyRef<'_>, place: Place) -> Place {
+    fn replace_newest(&mut self, key: Name<'_>, place: Place) -> Place {
         let slab = &self.slab;
         let slot = self.table.entry(
-            key.hash(),
+            spread(key.hash),
             |&other| is_under(slab, other, key),
-            |&other| slab.get(other as usize).map_or(0, |entry| entry.hash),
+            |&other| {
+                let entry = slab.get(other as usize);
+                entry.map_or(0, |entry| spread(entry.hash))
+            },
         );
         match slot {
             hash_table::Entry::Occupied(mut slot) => std::mem::replace(slot.get_mut(), place),
@@ -148,7 +221,7 @@ impl<M> Entries<M> {
     }
 
     /// Takes what lies between `newer` and `older` out of the list of its key.
-    fn unlink(&mut self, key: KeyRef<'_>, newer: Place, older: Place) {
+    fn unlink(&mut self, key: Name<'_>, newer: Place, older: Place) {
         if let Some(entry) = self.get_mut(newer) {
             entry.older = older;
             return;
@@ -156,7 +229,7 @@ impl<M> Entries<M> {
         let slab = &self.slab;
         if let Ok(mut slot) = self
             .table
-            .find_entry(key.hash(), |&place| is_under(slab, place, key))
+            .find_entry(spread(key.hash), |&place| is_under(slab, place, key))
         {
             if older == NOWHERE {
                 slot.remove();
@@ -167,7 +240,7 @@ impl<M> Entries<M> {
     }
 }
 
-fn is_under<M>(slab: &Slab<Entry<M>>, place: Place, key: KeyRef<'_>) -> bool {
+fn is_under<M: Weigh>(slab: &Slab<Entry<M>>, place: Place, key: Name<'_>) -> bool {
     slab.get(place as usize)
-        .is_some_and(|entry| entry.hash == key.hash() && entry.object.key() == key.url())
+        .is_some_and(|entry| entry.hash == key.hash && entry.object.key() == key.url)
 }

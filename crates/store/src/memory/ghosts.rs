@@ -12,7 +12,7 @@ pub(super) struct Ghosts {
 }
 
 impl Ghosts {
-    pub(super) fn remember(&mut self, hash: u64, uses: u32, objects: usize) {
+    pub(super) fn remember(&mut self, hash: u32, uses: u32, objects: usize) {
         self.grow(objects);
         let tag = tag(hash);
         let index = self.index(hash);
@@ -30,7 +30,7 @@ impl Ghosts {
     }
 
     /// Uses of the key in its former life; it is forgotten with this.
-    pub(super) fn recall(&mut self, hash: u64) -> u32 {
+    pub(super) fn recall(&mut self, hash: u32) -> u32 {
         let tag = tag(hash);
         let index = self.index(hash);
         let line = self.lines.get_mut(index);
@@ -38,10 +38,9 @@ impl Ghosts {
         ghost.map_or(0, |ghost| std::mem::take(ghost) & USES_MAX)
     }
 
-    fn index(&self, hash: u64) -> usize {
+    fn index(&self, hash: u32) -> usize {
         let mask = self.lines.len().saturating_sub(1);
-        // Bits that choose neither the shard nor the tag.
-        usize::try_from(hash & 0xff_ffff).unwrap_or(0) & mask
+        usize::try_from(hash).unwrap_or(0) & mask
     }
 
     fn grow(&mut self, objects: usize) {
@@ -59,9 +58,8 @@ impl Ghosts {
 }
 
 /// Never zero, so that an empty place matches nothing.
-fn tag(hash: u64) -> u32 {
-    let bits = u32::try_from((hash >> 24) & 0xff_ffff).unwrap_or(0);
-    bits.max(1) << 8
+fn tag(hash: u32) -> u32 {
+    (hash >> 8).max(1) << 8
 }
 
 #[cfg(test)]
@@ -71,22 +69,22 @@ mod tests {
     #[test]
     fn a_key_is_remembered_once() {
         let mut ghosts = Ghosts::default();
-        ghosts.remember(0xabcd_1234_5678, 7, 100);
-        assert_eq!(ghosts.recall(0xabcd_1234_5678), 7);
-        assert_eq!(ghosts.recall(0xabcd_1234_5678), 0);
+        ghosts.remember(0xabcd_1234, 7, 100);
+        assert_eq!(ghosts.recall(0xabcd_1234), 7);
+        assert_eq!(ghosts.recall(0xabcd_1234), 0);
     }
 
     #[test]
     fn uses_stop_at_their_limit() {
         let mut ghosts = Ghosts::default();
-        ghosts.remember(42 << 24, 70_000, 1);
-        assert_eq!(ghosts.recall(42 << 24), USES_MAX);
+        ghosts.remember(42 << 8, 70_000, 1);
+        assert_eq!(ghosts.recall(42 << 8), USES_MAX);
     }
 
     #[test]
     fn growth_loses_nothing() {
         let mut ghosts = Ghosts::default();
-        let hash = |key: u64| ((key + 1) << 24) | (key * 37);
+        let hash = |key: u32| ((key + 1) << 16) | (key * 37);
         for key in 0..4 {
             ghosts.remember(hash(key), 3, 1);
         }
@@ -100,10 +98,10 @@ mod tests {
     fn the_oldest_of_a_line_gives_way() {
         let mut ghosts = Ghosts::default();
         for key in 1..=5 {
-            ghosts.remember(key << 24, 9, 1);
+            ghosts.remember(key << 8, 9, 1);
         }
-        assert_eq!(ghosts.recall(1 << 24), 0);
-        assert_eq!(ghosts.recall(2 << 24), 9);
-        assert_eq!(ghosts.recall(5 << 24), 9);
+        assert_eq!(ghosts.recall(1 << 8), 0);
+        assert_eq!(ghosts.recall(2 << 8), 9);
+        assert_eq!(ghosts.recall(5 << 8), 9);
     }
 }

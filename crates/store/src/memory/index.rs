@@ -18,7 +18,7 @@ use crate::usage::Usage;
 const SHARDS: usize = 64;
 
 /// The index of the memory cache.
-pub(crate) struct Index<M> {
+pub(crate) struct Index<M: Weigh> {
     shards: Box<[Padded<Mutex<Shard<M>>>; SHARDS]>,
     /// The lowest rank of each shard, so that a victim is found without locking all of them.
     lowest: Box<[AtomicU64; SHARDS]>,
@@ -30,7 +30,7 @@ pub(crate) struct Index<M> {
 struct Padded<T>(T);
 
 /// What came of an eviction.
-pub(crate) enum Eviction<M> {
+pub(crate) enum Eviction<M: Weigh> {
     /// These are out of the index.
     Evicted(Removed<M>),
     /// The victim was in use. It stays, and isn't seen again until [`Index::unpark`].

@@ -11,30 +11,27 @@ use super::rank::Rank;
 /// Dead places beyond half of the heap, before they are swept out.
 const DEAD_MAX: usize = 64;
 
+/// A place may be here several times, as what is removed from the shard leaves its place behind and others take it: each
+/// is under a rank that what is there now had at most, or will be passed by.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     heap: BinaryHeap<Reverse<Ranked>>,
-    /// Of the latest push; what lies here under another number than its entry's is dead.
-    pushes: u32,
 }
 
+/// Twelve bytes, for each object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(Rust, packed(4))]
 struct Ranked {
     rank: Rank,
-    push: u32,
     place: Place,
 }
 
 impl Queue {
-    /// Puts a place in; gives the number under which it is there, never 0.
-    pub(super) fn push(&mut self, rank: Rank, place: Place) -> u32 {
-        self.pushes = self.pushes.checked_add(1).unwrap_or(1);
+    pub(super) fn push(&mut self, rank: Rank, place: Place) {
         if self.heap.len() == self.heap.capacity() {
             self.heap.reserve_exact((self.heap.len() / 8).max(8));
         }
-        let push = self.pushes;
-        self.heap.push(Reverse(Ranked { rank, push, place }));
-        push
+        self.heap.push(Reverse(Ranked { rank, place }));
     }
 
     /// The lowest rank; the real one may be higher.
@@ -42,20 +39,20 @@ impl Queue {
         self.heap.peek().map_or(Rank::MAX, |Reverse(top)| top.rank)
     }
 
-    /// The place of the lowest rank, which is real. `rank_of` says the rank of what is at a place under that number.
+    /// The place of the lowest rank, which is real. `rank_of` says the rank of what is at a place, if that is in the queue.
     pub(super) fn first(
         &mut self,
-        rank_of: impl Fn(Place, u32) -> Option<Rank>,
+        rank_of: impl Fn(Place) -> Option<Rank>,
     ) -> Option<(Rank, Place)> {
         loop {
             let mut top = self.heap.peek_mut()?;
-            let Ranked { rank, push, place } = top.0;
-            match rank_of(place, push) {
+            let Ranked { rank, place } = top.0;
+            match rank_of(place) {
                 None => {
                     PeekMut::pop(top);
                 }
                 Some(real) if real > rank => top.0.rank = real,
-                Some(_) => return Some((rank, place)),
+                Some(real) => return Some((real, place)),
             }
         }
     }
@@ -64,15 +61,56 @@ impl Queue {
         self.heap.pop();
     }
 
-    /// Removal leaves its place behind; too many of those are swept out at once.
-    pub(super) fn shrink(&mut self, alive: usize, is_alive: impl Fn(Place, u32) -> bool) {
-        if self.heap.len() / 2 > alive + DEAD_MAX {
+    /// Removal leaves its place behind; when there are too many of those, all are put in anew. `alive` are those that are
+    /// in the queue, at most `most`.
+    pub(super) fn shrink(&mut self, most: usize, alive: impl Iterator<Item = (Rank, Place)>) {
+        if self.heap.len() / 2 > most + DEAD_MAX {
+            self.heap.clear();
             self.heap
-                .retain(|Reverse(ranked)| is_alive(ranked.place, ranked.push));
+                .extend(alive.map(|(rank, place)| Reverse(Ranked { rank, place })));
         }
     }
 
     pub(super) fn clear(&mut self) {
         self.heap.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const _: () = assert!(size_of::<Ranked>() == 12, "for each object");
+
+    /// All places in the order in which they leave, with the ranks under which they do.
+    fn drained(queue: &mut Queue, ranks: &mut [Option<Rank>]) -> Vec<(Rank, Place)> {
+        let mut drained = Vec::new();
+        while let Some((rank, place)) = queue.first(|place| ranks[place as usize]) {
+            queue.pop();
+            ranks[place as usize] = None;
+            drained.push((rank, place));
+        }
+        drained
+    }
+
+    #[test]
+    fn who_takes_the_place_of_another_leaves_by_its_own_rank() {
+        let mut queue = Queue::default();
+        for (rank, place) in [(2, 0), (7, 1), (9, 0), (3, 1), (5, 2)] {
+            queue.push(rank, place);
+        }
+        let mut ranks = [Some(9), Some(3), Some(6)];
+        assert_eq!(drained(&mut queue, &mut ranks), [(3, 1), (6, 2), (9, 0)]);
+    }
+
+    #[test]
+    fn what_the_dead_leave_behind_is_swept_out() {
+        let mut queue = Queue::default();
+        for rank in 0..1000 {
+            queue.push(rank, 0);
+        }
+        queue.shrink(1, std::iter::once((4, 0)));
+        assert_eq!(queue.heap.len(), 1);
+        assert_eq!(queue.lowest(), 4);
     }
 }

@@ -7,8 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::options::Policy;
 
-/// A rank as bits that order like the number: a use stamp, or a floating point number that isn't negative.
+/// A rank as bits that order like the number: a use stamp, or a floating point number that isn't negative, of which the
+/// last bits are those of a stamp: of two that are worth the same, what was used last stays.
 pub(super) type Rank = u64;
+
+/// Bits for the stamp. So many less are left for what a use is worth: a use of the largest object still counts when the
+/// cache has been through a million times.
+const TIE_BITS: u64 = (1 << 20) - 1;
 
 /// Stamps within a shard between two insertions anywhere.
 const STAMPS_PER_TICK_LOG2: u32 = 20;
@@ -87,7 +92,8 @@ impl Ages {
         match self.policy {
             Policy::Lru | Policy::HeapLru => self.rank(uses, worth, stamp),
             Policy::HeapLfuda | Policy::HeapGdsf | Policy::Default => {
-                (f64::from_bits(rank) + f64::from(uses) * f64::from(worth)).to_bits()
+                let rank = f64::from_bits(rank & !TIE_BITS) + f64::from(uses) * f64::from(worth);
+                with_tie(rank, stamp)
             }
         }
     }
@@ -101,9 +107,14 @@ impl Ages {
                 *stamp
             }
             Policy::HeapLfuda | Policy::HeapGdsf | Policy::Default => {
-                let age = f64::from_bits(self.age.load(Relaxed));
-                (age + f64::from(uses) * f64::from(worth)).to_bits()
+                let age = f64::from_bits(self.age.load(Relaxed) & !TIE_BITS);
+                with_tie(age + f64::from(uses) * f64::from(worth), stamp)
             }
         }
     }
+}
+
+fn with_tie(rank: f64, stamp: &mut u64) -> Rank {
+    *stamp += 1;
+    rank.to_bits() & !TIE_BITS | *stamp & TIE_BITS
 }

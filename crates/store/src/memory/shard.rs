@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::entries::{Entries, Entry, NOWHERE, Place};
+use super::entries::{Entries, Entry, NOWHERE, Name, Place, Uses, short};
 use super::ghosts::Ghosts;
 use super::queue::Queue;
 use super::rank::{Ages, Rank};
@@ -19,7 +19,7 @@ use crate::object::{Object, Weigh};
 /// Objects that left the index; dropped by the caller once the lock is released.
 pub(crate) type Removed<M> = SmallVec<[Arc<Object<M>>; 2]>;
 
-pub(super) struct Shard<M> {
+pub(super) struct Shard<M: Weigh> {
     entries: Entries<M>,
     queue: Queue,
     stamp: u64,
@@ -33,7 +33,7 @@ pub(super) struct Shard<M> {
 }
 
 /// What came of looking for a victim.
-pub(super) enum Victim<M> {
+pub(super) enum Victim<M: Weigh> {
     /// With the rank that it had.
     Evicted(Rank, Removed<M>),
     /// The lowest was in use. It is out of the queue until [`Shard::unpark`].
@@ -43,7 +43,7 @@ pub(super) enum Victim<M> {
     Empty,
 }
 
-impl<M> Default for Shard<M> {
+impl<M: Weigh> Default for Shard<M> {
     fn default() -> Self {
         Self {
             entries: Entries::default(),
@@ -83,7 +83,7 @@ impl<M: Weigh> Shard<M> {
 
     /// The variants of a key, the newest first.
     pub(super) fn under(&self, key: KeyRef<'_>) -> Vec<Arc<Object<M>>> {
-        let variants = self.entries.variants(key);
+        let variants = self.entries.variants(key.into());
         variants
             .map(|(_, entry)| Arc::clone(&entry.object))
             .collect()
@@ -102,7 +102,7 @@ impl<M: Weigh> Shard<M> {
         mut matches: impl FnMut(&M) -> bool,
     ) -> Option<Arc<Object<M>>> {
         let mut found: Option<(Place, &Entry<M>)> = None;
-        for (place, entry) in self.entries.variants(key) {
+        for (place, entry) in self.entries.variants(key.into()) {
             let meta = &entry.object.meta;
             let better = found.is_none_or(|(_, found)| meta.preferred_to(&found.object.meta));
             if better && matches(meta) {
@@ -114,8 +114,8 @@ impl<M: Weigh> Shard<M> {
             self.misses += 1;
             return None;
         };
-        entry.uses = entry.uses.saturating_add(1);
-        entry.rank = ages.rank(entry.uses, entry.worth, &mut self.stamp);
+        let uses = entry.uses.count_one();
+        entry.rank = ages.rank(uses, entry.worth, &mut self.stamp);
         self.hits += 1;
         Some(Arc::clone(&entry.object))
     }
@@ -128,11 +128,11 @@ impl<M: Weigh> Shard<M> {
         mut matches: impl FnMut(&M) -> bool,
     ) -> Vec<Arc<Object<M>>> {
         let mut found = Vec::new();
-        let mut place = self.entries.newest(key);
+        let mut place = self.entries.newest(key.into());
         while let Some(entry) = self.entries.get_mut(place) {
             if matches(&entry.object.meta) {
-                entry.uses = entry.uses.saturating_add(1);
-                entry.rank = ages.rank(entry.uses, entry.worth, &mut self.stamp);
+                let uses = entry.uses.count_one();
+                entry.rank = ages.rank(uses, entry.worth, &mut self.stamp);
                 found.push(Arc::clone(&entry.object));
             }
             place = entry.older;
@@ -146,7 +146,7 @@ impl<M: Weigh> Shard<M> {
         key: KeyRef<'_>,
         mut matches: impl FnMut(&M) -> bool,
     ) -> Vec<Arc<Object<M>>> {
-        let variants = self.entries.variants(key);
+        let variants = self.entries.variants(key.into());
         let found = variants.filter(|(_, entry)| matches(&entry.object.meta));
         found.map(|(_, entry)| Arc::clone(&entry.object)).collect()
     }
@@ -171,19 +171,18 @@ impl<M: Weigh> Shard<M> {
         let uses = if uses > 0 || first == 0 || !ages.remembers_ghosts() {
             uses.max(first)
         } else {
-            1 + self.ghosts.recall(hash)
+            1 + self.ghosts.recall(short(hash))
         };
         self.inserts += 1;
         let complete = object.is_complete();
         let worth = ages.worth(object.rank_bytes());
         let rank = ages.rank_of_new(uses, worth, &mut self.stamp);
         let place = self.entries.add(Entry {
-            hash,
-            rank,
             object: Arc::clone(object),
-            uses,
+            rank,
+            hash: short(hash),
+            uses: Uses::new(uses),
             worth,
-            push: 0,
             older: NOWHERE,
         });
         let Some(place) = place else {
@@ -205,10 +204,10 @@ impl<M: Weigh> Shard<M> {
         object: &Arc<Object<M>>,
         ages: &Ages,
     ) -> Option<Removed<M>> {
-        let place = self.entries.place_of(key, object)?;
+        let place = self.entries.place_of(key.into(), object)?;
         let entry = self.entries.get_mut(place)?;
         entry.worth = ages.worth(object.rank_bytes());
-        entry.rank = ages.rank_of_new(entry.uses, entry.worth, &mut self.stamp);
+        entry.rank = ages.rank_of_new(entry.uses.count(), entry.worth, &mut self.stamp);
         self.push(place);
         Some(self.remove_superseded(key, object))
     }
@@ -239,17 +238,17 @@ impl<M: Weigh> Shard<M> {
     ) -> Removed<M> {
         let mut removed = Removed::new();
         loop {
-            let newest = self.entries.newest(key);
+            let newest = self.entries.newest(key.into());
             let mut count = 0;
             let mut lowest: Option<(Rank, &Entry<M>)> = None;
-            for (place, entry) in self.entries.variants(key) {
+            for (place, entry) in self.entries.variants(key.into()) {
                 if entry.object.meta.is_part() != parts {
                     continue;
                 }
                 count += 1;
                 // In the middle of a tie the older one goes: it comes later in the list.
                 let lower = lowest.is_none_or(|(lowest, _)| entry.rank <= lowest);
-                if place != newest && entry.push != 0 && lower {
+                if place != newest && entry.uses.is_queued() && lower {
                     lowest = Some((entry.rank, entry));
                 }
             }
@@ -267,17 +266,23 @@ impl<M: Weigh> Shard<M> {
         key: KeyRef<'_>,
         gone: impl FnMut(&Arc<Object<M>>) -> bool,
     ) -> Removed<M> {
+        self.remove_named(key.into(), gone)
+    }
+
+    fn remove_named(
+        &mut self,
+        name: Name<'_>,
+        gone: impl FnMut(&Arc<Object<M>>) -> bool,
+    ) -> Removed<M> {
         let mut removed = Removed::new();
-        self.entries.remove_if(key, gone, |place, object| {
+        self.entries.remove_if(name, gone, |place, object| {
             for tag in object.meta.tags() {
                 self.tagged.remove(&(*tag, place));
             }
             removed.push(object);
         });
         let entries = &self.entries;
-        self.queue.shrink(entries.len(), |place, push| {
-            entries.queued(place, push).is_some()
-        });
+        self.queue.shrink(entries.len(), entries.queued());
         removed
     }
 
@@ -289,8 +294,8 @@ impl<M: Weigh> Shard<M> {
         object: &Arc<Object<M>>,
         ages: &Ages,
     ) -> Option<Removed<M>> {
-        let place = self.entries.place_of(key, old)?;
-        let uses = self.entries.get(place)?.uses;
+        let place = self.entries.place_of(key.into(), old)?;
+        let uses = self.entries.get(place)?.uses.count();
         let removed = self.remove_if(key, |other| Arc::ptr_eq(other, old));
         self.link(key.hash(), object, uses, ages);
         Some(removed)
@@ -305,10 +310,7 @@ impl<M: Weigh> Shard<M> {
     /// Evicts the object of the lowest rank, if that isn't above `rank_max`.
     pub(super) fn evict(&mut self, ages: &Ages, rank_max: Rank, spare: bool) -> Victim<M> {
         let entries = &self.entries;
-        let first = self.queue.first(|place, push| {
-            let entry = entries.queued(place, push)?;
-            Some(entry.rank)
-        });
+        let first = self.queue.first(|place| entries.queued_rank(place));
         let Some((rank, place)) = first else {
             return Victim::Empty;
         };
@@ -318,7 +320,7 @@ impl<M: Weigh> Shard<M> {
         self.queue.pop();
         let entry = self.entries.get_mut(place);
         if let Some(entry) = entry.filter(|entry| spare && Arc::strong_count(&entry.object) > 1) {
-            entry.push = 0;
+            entry.uses.set_queued(false);
             return Victim::Spared(Arc::clone(&entry.object));
         }
         Victim::Evicted(rank, self.evict_at(place, ages))
@@ -326,14 +328,15 @@ impl<M: Weigh> Shard<M> {
 
     /// Puts a spared object back into the queue, ranked as if it had been evicted and had come back with all its uses.
     pub(super) fn unpark(&mut self, key: KeyRef<'_>, object: &Arc<Object<M>>, ages: &Ages) {
-        let Some(place) = self.entries.place_of(key, object) else {
+        let Some(place) = self.entries.place_of(key.into(), object) else {
             return;
         };
         let Some(entry) = self.entries.get_mut(place) else {
             return;
         };
-        if entry.push == 0 {
-            entry.rank = ages.rank_of_spared(entry.rank, entry.uses, entry.worth, &mut self.stamp);
+        if !entry.uses.is_queued() {
+            let (rank, uses) = (entry.rank, entry.uses.count());
+            entry.rank = ages.rank_of_spared(rank, uses, entry.worth, &mut self.stamp);
             self.push(place);
         }
     }
@@ -343,18 +346,18 @@ impl<M: Weigh> Shard<M> {
             return Removed::new();
         };
         let object = Arc::clone(&entry.object);
-        let (hash, uses) = (entry.hash, entry.uses);
+        let (hash, uses) = (entry.hash, entry.uses.count());
         if ages.remembers_ghosts() && !object.meta.is_spare() {
             self.ghosts.remember(hash, uses, self.entries.len());
         }
-        self.remove_if(KeyRef::with_hash(hash, object.key()), |other| {
-            Arc::ptr_eq(other, &object)
-        })
+        let url = object.key();
+        self.remove_named(Name { hash, url }, |other| Arc::ptr_eq(other, &object))
     }
 
     fn push(&mut self, place: Place) {
         if let Some(entry) = self.entries.get_mut(place) {
-            entry.push = self.queue.push(entry.rank, place);
+            entry.uses.set_queued(true);
+            self.queue.push(entry.rank, place);
         }
     }
 }

@@ -16,6 +16,22 @@ fn what_was_inserted_is_found() {
 }
 
 #[test]
+fn a_key_of_any_length_is_a_key() {
+    let store = store();
+    for length in [(16 << 20) - 1, 16 << 20, (16 << 20) + 1] {
+        let url = &"k".repeat(length);
+        let made = insert(&store, url, meta(1), b"hello");
+        let found = find(&store, url).unwrap();
+        assert_eq!((found.key().len(), found.length()), (length, Some(5)));
+        assert_eq!(
+            (body(&found), body(&made)),
+            (b"hello".to_vec(), b"hello".to_vec())
+        );
+        assert_eq!(found.held_bytes(), length as u64 + 5 + META_BYTES);
+    }
+}
+
+#[test]
 fn an_empty_body_is_a_body() {
     let store = store();
     insert(&store, "a", meta(1), b"");

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::content::{Body, WHOLE_BYTES_MAX};
-use crate::disk::StoredBody;
+use crate::disk::{Ring, StoredBody};
 use crate::journal::Event;
 use crate::key::KeyRef;
 use crate::moment::Moment;
@@ -51,20 +51,22 @@ impl<M: Weigh> Store<M> {
     }
 
     /// The variant of `key` on disk that `matches`. What is small enough is in memory from then on, if that keeps it.
-    /// `name`: what a request's values are for the fields that a selector names ([`Weigh::selector`]).
+    /// `name`: what a request's values are for the fields that a selector names ([`Weigh::selector`]). `ring`: that of this
+    /// thread, if it has one.
     pub async fn load(
         &self,
         key: KeyRef<'_>,
         name: impl Fn(&[u8]) -> Vec<u8>,
         mut matches: impl FnMut(&M) -> bool,
         now_secs: u32,
+        ring: Option<&Ring>,
     ) -> Option<Arc<Object<M>>> {
         let volumes = self.volumes()?;
         let mut place = key.url().to_vec();
-        let mut stored = volumes.find(&place, now_secs).await?;
+        let mut stored = volumes.find(&place, now_secs, ring).await?;
         if let Record::Fork(fork) = Record::read(&stored.meta)? {
             place = fork.place(key.url(), &name(fork.selector));
-            stored = volumes.find(&place, now_secs).await?;
+            stored = volumes.find(&place, now_secs, ring).await?;
         }
         let written = Moment(stored.stamps.judged);
         let judged = self.ledger().newest_at(written);
@@ -80,7 +82,7 @@ impl<M: Weigh> Store<M> {
             Record::Fork(_) | Record::Piece => return None,
         };
         let tags = object.meta.tags();
-        if volumes.distrusts(written) || volumes.are_buried(tags, written, now_secs).await {
+        if volumes.distrusts(written) || volumes.are_buried(tags, written, now_secs, ring).await {
             volumes.remove(&place);
             return None;
         }

@@ -83,7 +83,7 @@ impl Pieces {
         let pieces = Arc::clone(self);
         Box::pin(async move {
             let place = piece(&pieces.under, first);
-            let stored = pieces.volumes.find(&place, pieces.now_secs).await?;
+            let stored = pieces.volumes.find(&place, pieces.now_secs, None).await?;
             match (Record::read(&stored.meta)?, stored.body) {
                 (Record::Piece, StoredBody::Whole(bytes)) => Some(bytes),
                 _ => None,

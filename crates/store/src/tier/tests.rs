@@ -62,7 +62,7 @@ fn insert(store: &Arc<Store<Meta>>, key: &str, number: u8) {
 
 fn load(store: &Store<Meta>, key: &str, matches: impl FnMut(&Meta) -> bool) -> Option<u8> {
     let key = KeyRef::new(key.as_bytes());
-    let loaded = block_on(store.load(key, |_| Vec::new(), matches, 1));
+    let loaded = block_on(store.load(key, |_| Vec::new(), matches, 1, None));
     loaded.map(|object| object.meta.0)
 }
 
@@ -104,7 +104,7 @@ fn a_small_volume_takes_what_is_larger_than_its_records() {
     drop(slot.insert(Meta(1), &body));
     store.index().clear();
     let key = KeyRef::new(b"a");
-    let object = block_on(store.load(key, |_| Vec::new(), |_| true, 1)).unwrap();
+    let object = block_on(store.load(key, |_| Vec::new(), |_| true, 1, None)).unwrap();
     let mut reader = object.reader();
     let mut read = Vec::new();
     while let Some(slice) = block_on(reader.next()) {

@@ -13,7 +13,7 @@ use super::record::{Fork, Record, grave};
 use super::runs::PIECE_BYTES;
 use super::sets::{Sets, SharedSet};
 use crate::disk::{
-    Extents, Found, Refused, Stamps, Stored, StoredBody, Volume, VolumeUsage, Writing,
+    Extents, Found, Refused, Ring, Stamps, Stored, StoredBody, Volume, VolumeUsage, Writing,
 };
 use crate::invalidate::Tag;
 use crate::moment::Moment;
@@ -118,11 +118,17 @@ impl Volumes {
     }
 
     /// Has any of these tags a grave that was dug since?
-    pub(super) async fn are_buried(&self, tags: &[Tag], written: Moment, now_secs: u32) -> bool {
+    pub(super) async fn are_buried(
+        &self,
+        tags: &[Tag],
+        written: Moment,
+        now_secs: u32,
+        ring: Option<&Ring>,
+    ) -> bool {
         for tag in tags {
             let place = grave(*tag);
             for volume in self.all.iter().filter(|volume| volume.may_have(&place)) {
-                let found = found(volume.find(&place, now_secs)).await;
+                let found = found(volume.find(&place, now_secs, ring)).await;
                 if found.is_some_and(|grave| Moment(grave.stamps.judged) > written) {
                     return true;
                 }
@@ -146,9 +152,14 @@ impl Volumes {
         self.all.iter().any(|volume| volume.may_have(key))
     }
 
-    pub(super) async fn find(&self, key: &[u8], now_secs: u32) -> Option<Stored> {
+    pub(super) async fn find(
+        &self,
+        key: &[u8],
+        now_secs: u32,
+        ring: Option<&Ring>,
+    ) -> Option<Stored> {
         for volume in &self.all {
-            let found = found(volume.find(key, now_secs)).await;
+            let found = found(volume.find(key, now_secs, ring)).await;
             if found.is_some() {
                 return found;
             }
@@ -160,7 +171,7 @@ impl Volumes {
     pub(super) fn fork_at(&self, key: &[u8]) -> Option<Fork<Vec<u8>>> {
         self.all
             .iter()
-            .find_map(|volume| match volume.find(key, 0) {
+            .find_map(|volume| match volume.find(key, 0, None) {
                 Found::Here(stored) => match Record::read(&stored.meta)? {
                     Record::Fork(fork) => Some(fork.to_owned()),
                     Record::Response(_) | Record::Parts(_) | Record::Piece => None,
@@ -212,7 +223,7 @@ impl Volumes {
     ) {
         let volumes = Arc::clone(self);
         Detached::run(async move {
-            let stored = volumes.find(&key, 0).await;
+            let stored = volumes.find(&key, 0, None).await;
             let Some((StoredBody::Extents(body), before)) =
                 stored.map(|stored| (stored.body, stored.meta))
             else {

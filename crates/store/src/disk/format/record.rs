@@ -154,12 +154,13 @@ impl<'a> Draft<'a> {
             .saturating_add(body)
     }
 
-    /// Writes it at the end of `chunk`, under this number.
-    pub(crate) fn write(&self, lsn: u64, chunk: &mut Vec<u8>) {
+    /// Writes it at the end of `chunk`, under this number, in a segment that was begun under that one.
+    pub(crate) fn write(&self, lsn: u64, born: u64, chunk: &mut Vec<u8>) {
         let mut raw = self.raw;
         raw.lsn = lsn.into();
         let mut hasher = self.begun.clone();
         hasher.update(raw.as_bytes());
+        hasher.update(&born.to_le_bytes());
         raw.crc = hasher.finalize().into();
         chunk.extend_from_slice(raw.as_bytes());
         chunk.extend_from_slice(self.key);
@@ -203,9 +204,10 @@ pub(crate) struct Beginning<'a> {
     body_crc: u32,
 }
 
-/// The record that `bytes` begin with.
-pub(crate) fn parse(bytes: &[u8]) -> Parsed<'_> {
-    let beginning = match parse_beginning(bytes) {
+/// The record that `bytes` begin with, of a segment that was begun under the number `born`. What lies there from the
+/// segment's life before is none: an index in shared memory may say of a chunk that never came to the disk what is in it.
+pub(crate) fn parse(bytes: &[u8], born: u64) -> Parsed<'_> {
+    let beginning = match parse_beginning(bytes, born) {
         Ok(beginning) => beginning,
         Err(parsed) => return parsed,
     };
@@ -220,7 +222,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Parsed<'_> {
 }
 
 /// The same, of which the body may be missing.
-pub(crate) fn parse_beginning(bytes: &[u8]) -> Result<Beginning<'_>, Parsed<'_>> {
+pub(crate) fn parse_beginning(bytes: &[u8], born: u64) -> Result<Beginning<'_>, Parsed<'_>> {
     let Ok((mut raw, rest)) = Raw::read_from_prefix(bytes) else {
         return Err(Parsed::Short);
     };
@@ -238,6 +240,7 @@ pub(crate) fn parse_beginning(bytes: &[u8]) -> Result<Beginning<'_>, Parsed<'_>>
     hasher.update(key);
     hasher.update(meta);
     hasher.update(raw.as_bytes());
+    hasher.update(&born.to_le_bytes());
     let whole = hasher.finalize() == crc.get();
     let (true, Some(kind)) = (whole, Kind::of(raw.kind)) else {
         return Err(Parsed::Wrong);
@@ -278,12 +281,14 @@ mod tests {
         judged: 5,
     };
 
+    const BORN: u64 = 10;
+
     fn written(key: &[u8], meta: &[u8], body: &[u8]) -> Vec<u8> {
         let (left, right) = body.split_at(body.len() / 3);
         let body = SmallVec::from_slice(&[left, right]);
         let draft = Draft::new(Kind::Whole, 11, key, meta, body, STAMPS);
         let mut bytes = Vec::new();
-        draft.write(12, &mut bytes);
+        draft.write(12, BORN, &mut bytes);
         assert_eq!(bytes.len(), draft.bytes());
         bytes
     }
@@ -298,7 +303,8 @@ mod tests {
             let mut bytes = written(&key, &meta, &body);
             bytes.extend_from_slice(&after);
             let record = Record { kind: Kind::Whole, hash: 11, lsn: 12, stamps: STAMPS, key: &key, meta: &meta, body: &body };
-            prop_assert_eq!(parse(&bytes), Parsed::Record(record));
+            prop_assert_eq!(parse(&bytes, BORN), Parsed::Record(record));
+            prop_assert_eq!(parse(&bytes, BORN + 1), Parsed::Wrong);
         }
 
         /// A record with a flipped bit is never taken for one.
@@ -307,19 +313,19 @@ mod tests {
             let mut bytes = written(&key, b"meta", &body);
             let at = at.index(bytes.len());
             bytes[at] ^= 1 << bit;
-            prop_assert!(!matches!(parse(&bytes), Parsed::Record(_)));
+            prop_assert!(!matches!(parse(&bytes, BORN), Parsed::Record(_)));
         }
 
         /// Nor is one that was cut.
         #[test]
         fn a_cut_is_seen(body in blob(), at in any::<prop::sample::Index>()) {
             let bytes = written(b"key", b"meta", &body);
-            prop_assert_eq!(parse(&bytes[..at.index(bytes.len())]), Parsed::Short);
+            prop_assert_eq!(parse(&bytes[..at.index(bytes.len())], BORN), Parsed::Short);
         }
 
         #[test]
         fn hostile_bytes_are_refused(bytes in blob()) {
-            prop_assert!(!matches!(parse(&bytes), Parsed::Record(_)));
+            prop_assert!(!matches!(parse(&bytes, BORN), Parsed::Record(_)));
         }
     }
 }

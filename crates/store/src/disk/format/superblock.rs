@@ -11,7 +11,7 @@ use crate::disk::geometry::{BLOCK, Geometry};
 /// Where the copies lie: blocks apart, as one write must not reach both.
 const SUPERBLOCKS_AT: [u64; 2] = [0, 32 << 10];
 const MAGIC: [u8; 8] = *b"SquallVo";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// A volume may be opened so often, as numbers have 64 bits, of which 40 count what is done between.
 const EPOCHS_MAX: u64 = 1 << 23;
 pub(crate) const EPOCH_SHIFT: u32 = 40;

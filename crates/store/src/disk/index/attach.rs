@@ -7,7 +7,6 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, open};
@@ -17,6 +16,7 @@ use super::form::{Form, Shape};
 use super::image::Passage;
 use super::table::{Layout, Table, head};
 use super::{Index, WAYS};
+use crate::sync::of_index::Mutex;
 
 /// "squall", and a number that changes with the meaning of any word.
 pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"squall\x00\x01");
@@ -69,6 +69,17 @@ impl Index {
     #[must_use]
     pub fn lsn(&self) -> u64 {
         self.table.head_word(head::LSN).load(Acquire)
+    }
+
+    /// What was last said to be the end of a life in which the log came to say all that the index does; 0 if none was.
+    #[must_use]
+    pub fn closed(&self) -> u64 {
+        self.table.head_word(head::CLOSED).load(Acquire)
+    }
+
+    /// Says that the log says all that the index does.
+    pub fn set_closed(&self, epoch: u64) {
+        self.table.head_word(head::CLOSED).store(epoch, Release);
     }
 
     /// Says that the log is in the index up to there.

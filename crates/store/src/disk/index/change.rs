@@ -8,7 +8,7 @@ use super::form::{Known, Shape, Spot};
 use super::place::{Place, Uses, Word};
 use super::table::Slot;
 use super::{Index, LOAD_MAX_PERCENT, WAYS};
-use crate::content::lock;
+use crate::sync::of_index::lock;
 
 /// Buckets that move with an insertion while the index grows: a step is done before an eighth of that is inserted.
 const MOVES_PER_INSERTION: u32 = 8;

@@ -24,16 +24,17 @@ mod attach;
 mod change;
 mod form;
 mod image;
+#[cfg(all(test, loom))]
+mod orders;
 mod place;
 mod recover;
 mod stale;
 mod table;
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 #[expect(clippy::cast_possible_truncation, reason = "keys of tests are small")]
 mod tests;
 
 use std::io;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use smallvec::SmallVec;
@@ -49,8 +50,10 @@ pub(crate) use recover::Finding;
 pub(crate) use stale::{Owner, owner_of};
 use table::{Slot, Table};
 
-/// Slots in a line.
-const WAYS: usize = 8;
+use crate::sync::of_index::Mutex;
+
+/// Slots in a line. Two are enough for a model checker, which tries all that may come of each.
+const WAYS: usize = if cfg!(all(test, loom)) { 2 } else { 8 };
 /// The index grows when it is fuller than this, in percent of its slots. See `examples/index_cost.rs`.
 const LOAD_MAX_PERCENT: usize = 90;
 
@@ -179,6 +182,18 @@ impl Index {
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.table.dropped().load(Relaxed)
+    }
+
+    /// Of what is in the log up to this number something may be missing here, as what took its place can't be read; 0 if
+    /// nothing is.
+    #[must_use]
+    pub fn forgotten(&self) -> u64 {
+        self.table.forgotten().load(Relaxed)
+    }
+
+    /// Says that something is missing of what is in the log up to there.
+    pub fn note_forgotten(&self, lsn: u64) {
+        self.table.forgotten().fetch_max(lsn, Relaxed);
     }
 
     /// Whether shared memory has no room for it to grow in: it then drops what was used least.

@@ -11,7 +11,7 @@ use super::change::Inserted;
 use super::form::{Known, Shape};
 use super::place::{Place, Uses, Word};
 use super::table::Slot;
-use crate::content::lock;
+use crate::sync::of_index::lock;
 
 /// Places whose lines are fetched together. As many reads of memory are under way at a time, about.
 const TOGETHER: usize = 16;

@@ -3,19 +3,17 @@
 
 use std::fs::File;
 use std::io;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use rustix::fs::{FallocateFlags, fallocate};
-use sys::Words;
 
 use super::WAYS;
 use super::form::{Form, Shape};
+use crate::sync::of_index::{AtomicBool, AtomicU32, AtomicU64, Mutex, Words};
 
 pub(super) const PAGE: u64 = 4096;
 /// Words of the head: a page of them.
-pub(super) const HEAD_WORDS: usize = 512;
+pub(super) const HEAD_WORDS: usize = if cfg!(all(test, loom)) { 40 } else { 512 };
 
 const WORD_BYTES: usize = size_of::<AtomicU64>();
 const USES_BYTES: usize = size_of::<AtomicU32>();
@@ -31,6 +29,10 @@ pub(super) mod head {
     pub(in super::super) const DROPPED: usize = 9;
     /// Up to where the log is in the index.
     pub(in super::super) const LSN: usize = 10;
+    /// See [`super::super::Index::forgotten`].
+    pub(in super::super) const FORGOTTEN: usize = 11;
+    /// See [`super::super::Index::closed`].
+    pub(in super::super) const CLOSED: usize = 12;
     /// Written last when a file is made.
     pub(in super::super) const MAGIC: usize = 16;
     /// The volume that it belongs to: two words.
@@ -199,6 +201,10 @@ impl Table {
 
     pub(super) fn dropped(&self) -> &AtomicU64 {
         self.head_word(head::DROPPED)
+    }
+
+    pub(super) fn forgotten(&self) -> &AtomicU64 {
+        self.head_word(head::FORGOTTEN)
     }
 
     /// The words of a line; none if there is no such line.

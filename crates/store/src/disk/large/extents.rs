@@ -2,18 +2,17 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
-use crate::content::lock;
 use crate::disk::engine::Engine;
 use crate::disk::find::{Fetched, Patience};
 use crate::disk::format::{Extent, ExtentList, HEAD, Kind, Parsed, parse};
 use crate::disk::geometry::narrow;
 use crate::disk::index::Place;
 use crate::disk::reads::{Job, Promise};
+use crate::sync::{Arc, Mutex, lock};
 use crate::usage::count;
 
 /// The body of a large response. As long as it is held, its place on the disk isn't given to others.
@@ -124,11 +123,11 @@ impl Extents {
                 Poll::Pending
             }
             Fetched::Bytes(bytes) => Poll::Ready(self.check(ordinal, &extent, &bytes)),
-            Fetched::Waits => Poll::Pending,
+            Fetched::Waits(_) => Poll::Pending,
             Fetched::Gone => gone(),
             Fetched::Failed => {
                 // Whoever asks next doesn't get as far as this again.
-                self.engine.index.remove(self.hash, self.head);
+                self.engine.forget(self.hash, self.head);
                 Poll::Ready(Err(io::ErrorKind::Other.into()))
             }
         }
@@ -136,7 +135,7 @@ impl Extents {
 
     /// The fragment, if that is what was read.
     fn check(&self, ordinal: usize, extent: &Extent, bytes: &Bytes) -> io::Result<Bytes> {
-        match parse(bytes) {
+        match parse(bytes, extent.born) {
             Parsed::Record(record)
                 if record.kind == Kind::Fragment
                     && record.hash == self.hash
@@ -148,7 +147,7 @@ impl Extents {
             }
             Parsed::Record(_) | Parsed::Short | Parsed::Nothing | Parsed::Wrong => {
                 count(&self.engine.counters.wrong);
-                self.engine.index.remove(self.hash, self.head);
+                self.engine.forget(self.hash, self.head);
                 Err(io::ErrorKind::InvalidData.into())
             }
         }

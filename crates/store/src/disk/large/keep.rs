@@ -21,7 +21,7 @@ pub(crate) fn keep(engine: &Arc<Engine>, segment: u32, hash: u64, place: Place) 
     let Some(bytes) = engine.read_at(place, Patience::Some) else {
         return;
     };
-    let Parsed::Record(head) = parse(&bytes) else {
+    let Parsed::Record(head) = parse(&bytes, engine.born(place)) else {
         return;
     };
     let kept = head.hash == hash && head.kind == Kind::Extents;

@@ -55,7 +55,7 @@ impl OpenChunk {
     ) -> u32 {
         let at = geometry.align(self.bytes.len());
         self.bytes.resize(at, 0);
-        draft.write(lsn, &mut self.bytes);
+        draft.write(lsn, self.born, &mut self.bytes);
         self.table.push(Entry {
             hash: draft.hash(),
             lsn,

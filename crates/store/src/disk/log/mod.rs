@@ -180,7 +180,7 @@ impl Log {
                 break (chunk.segment(), within);
             }
             self.seal(stream)?;
-            self.open_chunk(segments, stream, bytes)?;
+            self.open_chunk(segments, stream, draft)?;
         };
         Ok(Place {
             granule: geometry.granule_at(number, within),
@@ -200,14 +200,14 @@ impl Log {
         &mut self,
         segments: &Segments,
         stream: Stream,
-        bytes: usize,
+        draft: &Draft<'_>,
     ) -> Result<(), NoRoom> {
         let geometry = self.geometry;
-        let needed = geometry.align(HEAD) + bytes + ENTRY;
+        let needed = geometry.align(HEAD) + draft.bytes() + ENTRY;
         let room = |open: &OpenSegment| (geometry.segment() - open.next) as usize >= needed;
         let segment = match self.stream(stream).segment.filter(room) {
             Some(segment) => segment,
-            None => self.open_segment(segments, stream)?,
+            None => self.open_segment(segments, stream, draft.kind())?,
         };
         let chunk = OpenChunk::new(&geometry, segment.number, segment.born, segment.next);
         let open = self.stream(stream);
@@ -268,6 +268,11 @@ impl Log {
         self.seal(Stream::Large)
     }
 
+    /// The same, of what the reclaimer kept, and tombstones.
+    pub(crate) fn seal_again(&mut self) -> Result<(), NoRoom> {
+        self.seal(Stream::Again)
+    }
+
     /// Seals the chunks that were open at the last tick already.
     pub(crate) fn tick(&mut self) {
         for stream in [Stream::New, Stream::Again, Stream::Large] {
@@ -322,6 +327,14 @@ impl Log {
     /// Whether as many chunks as may be wait for the disk.
     pub(crate) fn is_full(&self) -> bool {
         self.sealed.len() >= self.sealed_max
+    }
+
+    /// Whether all that was added is in the file, or lost.
+    pub(crate) fn is_written(&self) -> bool {
+        let streams = [&self.new, &self.again, &self.large];
+        streams.iter().all(|stream| stream.chunk.is_none())
+            && self.sealed.is_empty()
+            && self.owed.is_empty()
     }
 
     /// Chunks that wait for the disk.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::{Log, NoRoom, OpenSegment, Phase, Stream};
+use crate::disk::format::Kind;
 use crate::disk::geometry::narrow;
 use crate::disk::segments::Segments;
 
@@ -41,15 +42,17 @@ impl Log {
         &mut self,
         segments: &Segments,
         stream: Stream,
+        kind: Kind,
     ) -> Result<OpenSegment, NoRoom> {
         if self.phase == Phase::Opening {
             return Err(NoRoom::Opening);
         }
         // The reclaimer makes others free only after it has written what it keeps of them.
-        let kept = if stream == Stream::Again {
-            0
-        } else {
-            self.geometry.segments_kept()
+        let kept = match (stream, kind) {
+            // They can't be given up.
+            (Stream::Again, Kind::Tombstone) => 0,
+            (Stream::Again, _) => 1,
+            (Stream::New | Stream::Large, _) => self.geometry.segments_kept(),
         };
         if self.free.len() <= kept {
             return Err(NoRoom::Segments);
@@ -89,12 +92,12 @@ impl Log {
         self.used.iter().map(|(born, number)| (*born, *number))
     }
 
-    /// Whether something in use was begun before this number, other than the segment begun under `but`.
+    /// Whether something in use was begun up to this number, other than the segment begun under `but`.
     pub(crate) fn has_older(&self, lsn: u64, but: u64) -> bool {
         let open = [&self.new, &self.again, &self.large].map(|stream| stream.segment);
         let open = open.iter().flatten().map(|segment| segment.born);
         let used = self.used.keys().copied().take(2);
-        open.chain(used).any(|born| born < lsn && born != but)
+        open.chain(used).any(|born| born <= lsn && born != but)
     }
 
     /// Closes the segments of streams that are older than all that is in use: they come first.
@@ -122,6 +125,11 @@ impl Log {
     /// Takes a segment from those in use; it is free after [`Log::release`].
     pub(crate) fn take(&mut self, born: u64) {
         self.taken.extend(self.used.remove_entry(&born));
+    }
+
+    /// Whether a crash would bring back what is not in the index any more.
+    pub(crate) fn is_taking(&self) -> bool {
+        !self.taken.is_empty()
     }
 
     pub(crate) fn taken(&self) -> Vec<(u64, u32)> {

@@ -45,7 +45,7 @@ impl Survey {
         let bytes = self
             .ground
             .read(segment, within, narrow(HEAD) + extent.bytes);
-        let Parsed::Record(record) = parse(&bytes) else {
+        let Parsed::Record(record) = parse(&bytes, extent.born) else {
             return None;
         };
         let is_it = record.kind == Kind::Fragment
@@ -64,7 +64,7 @@ impl Survey {
             .device
             .read(listed.offset, listed.bytes as usize);
         let bytes = Bytes::from(read.ok()?);
-        let begun = parse_beginning(&bytes).ok()?;
+        let begun = parse_beginning(&bytes, self.born_at(listed.offset)).ok()?;
         Some(Listed {
             content: sound(&bytes, &begun.record, u64::from(begun.body_bytes)),
             ..listed.clone()
@@ -85,7 +85,7 @@ impl Survey {
             .device
             .read(listed.offset, listed.bytes as usize)?;
         let bad = || io::Error::from(io::ErrorKind::InvalidData);
-        let Parsed::Record(record) = parse(&bytes) else {
+        let Parsed::Record(record) = parse(&bytes, self.born_at(listed.offset)) else {
             return Err(bad());
         };
         if record.kind == Kind::Whole {

@@ -17,7 +17,7 @@ use super::device::Device;
 use super::format::{
     ChunkHead, Entry, ExtentList, Kind, Parsed, Record, Superblock, parse, parse_beginning,
 };
-use super::geometry::Geometry;
+use super::geometry::{Geometry, LOG_AT};
 use super::options::VolumeOptions;
 use super::walk::{Met, Walk};
 use super::{Listed, ListedContent};
@@ -286,14 +286,14 @@ impl Survey {
         };
         if closeness == Closeness::Heads && spot.kind == Kind::Whole {
             let bytes = read(spot.bytes.min(BEGINNING_BYTES));
-            if let Ok(begun) = parse_beginning(&bytes)
+            if let Ok(begun) = parse_beginning(&bytes, self.born(segment))
                 && is_it(&begun.record)
             {
                 return sound(&bytes, &begun.record, u64::from(begun.body_bytes));
             }
         }
         let bytes = read(spot.bytes);
-        let Parsed::Record(record) = parse(&bytes) else {
+        let Parsed::Record(record) = parse(&bytes, self.born(segment)) else {
             return ListedContent::Damaged;
         };
         if !is_it(&record) {
@@ -319,6 +319,12 @@ impl Survey {
             Ok(Some(now)) => born >= now.watermark,
             Ok(None) | Err(_) => true,
         }
+    }
+
+    /// The number that the segment at that offset of the file was begun under.
+    fn born_at(&self, offset: u64) -> u64 {
+        let within = offset.saturating_sub(LOG_AT) >> self.ground.geometry.segment_log2;
+        self.born(u32::try_from(within).unwrap_or(u32::MAX))
     }
 
     fn born(&self, segment: u32) -> u64 {

@@ -125,7 +125,7 @@ fn damages() -> u64 {
 }
 
 #[test]
-fn no_damage_makes_it_give_what_was_not_stored() {
+pub(super) fn no_damage_makes_it_give_what_was_not_stored() {
     let folder = folder();
     let log = folder.path().join("squall.log");
     filled(folder.path()).close().unwrap();
@@ -175,7 +175,7 @@ fn failing_writes_take_it_out_of_service() {
 }
 
 #[test]
-fn failing_reads_take_it_out_of_service() {
+pub(super) fn failing_reads_take_it_out_of_service() {
     let folder = folder();
     let volume = filled(folder.path());
     volume.faults().set(Plan {
@@ -188,7 +188,7 @@ fn failing_reads_take_it_out_of_service() {
 }
 
 #[test]
-fn now_and_then_an_error_is_borne() {
+pub(super) fn now_and_then_an_error_is_borne() {
     let folder = folder();
     let volume = filled(folder.path());
     for _ in 0..10 {

@@ -1,7 +1,7 @@
 //! A disk that fails as a test wants it to.
 
 use std::io;
-use std::sync::Mutex;
+use std::sync::{Mutex, RwLock, RwLockReadGuard};
 
 use crate::disk::geometry::LOG_AT;
 
@@ -12,6 +12,8 @@ const ENOSPC: i32 = 28;
 pub(crate) struct Plan {
     /// The error of every read.
     pub(crate) read: Option<i32>,
+    /// The kernel has nothing in memory.
+    pub(crate) uncached: bool,
     /// The error of every write.
     pub(crate) write: Option<i32>,
     /// Where the disk is full.
@@ -21,7 +23,11 @@ pub(crate) struct Plan {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Faults(Mutex<State>);
+pub(crate) struct Faults {
+    state: Mutex<State>,
+    /// Held by who reads, and alone by who has the disk catch up.
+    steady: RwLock<()>,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -32,19 +38,29 @@ struct State {
 
 impl Faults {
     pub(crate) fn set(&self, plan: Plan) {
-        self.0.lock().unwrap().plan = plan;
+        self.state.lock().unwrap().plan = plan;
     }
 
-    pub(crate) fn before_read(&self) -> io::Result<()> {
-        let state = self.0.lock().unwrap();
-        let error = state.plan.read.map(io::Error::from_raw_os_error);
-        error.map_or(Ok(()), Err)
+    /// To be held until [`Faults::after_read`].
+    pub(crate) fn before_read(&self) -> io::Result<RwLockReadGuard<'_, ()>> {
+        let state = self.state.lock().unwrap();
+        match state.plan.read {
+            Some(error) => Err(io::Error::from_raw_os_error(error)),
+            None => {
+                drop(state);
+                Ok(self.steady.read().unwrap())
+            }
+        }
+    }
+
+    pub(crate) fn is_uncached(&self) -> bool {
+        self.0.lock().unwrap().plan.uncached
     }
 
     /// What was read, as the kernel has it.
     pub(crate) fn after_read(&self, at: u64, bytes: &mut [u8]) {
         let end = at + bytes.len() as u64;
-        for (from, lost) in &self.0.lock().unwrap().unsynced {
+        for (from, lost) in &self.state.lock().unwrap().unsynced {
             let to = from + lost.len() as u64;
             for place in at.max(*from)..end.min(to) {
                 bytes[(place - at) as usize] = lost[(place - from) as usize];
@@ -54,7 +70,7 @@ impl Faults {
 
     /// How many bytes of a write reach the disk by themselves.
     pub(crate) fn before_write(&self, at: u64, bytes: &[u8]) -> io::Result<usize> {
-        let mut state = self.0.lock().unwrap();
+        let mut state = self.state.lock().unwrap();
         let full = state
             .plan
             .room
@@ -78,7 +94,8 @@ impl Faults {
 
     /// Has all that was written reach the disk.
     pub(crate) fn before_sync(&self, mut write: impl FnMut(u64, &[u8])) {
-        let mut state = self.0.lock().unwrap();
+        let _alone = self.steady.write().unwrap();
+        let mut state = self.state.lock().unwrap();
         for (at, bytes) in &state.unsynced {
             write(*at, bytes);
         }

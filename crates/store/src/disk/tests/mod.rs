@@ -6,19 +6,28 @@ mod large;
 mod model;
 mod recovery;
 mod reinsert;
+mod ring;
+#[cfg(shuttle)]
+mod schedules;
 mod small;
 mod survey;
 mod threads;
 
+use std::cell::RefCell;
 use std::path::Path;
-use std::sync::{Arc, mpsc};
+use std::rc::Rc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use super::{Found, Stamps, Stored, StoredBody, Volume, VolumeOptions, VolumeState};
+use super::{
+    Found, Ring, Stamps, Stored, StoredBody, Volume, VolumeOptions, VolumeState, VolumeUsage,
+};
+use crate::sync::{Arc, mpsc, sleep};
 
 /// How long a test waits for a thread of a volume.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How often it looks whether something has come true that nobody tells of.
+const POLL: Duration = Duration::from_micros(50);
 
 /// A new directory, in memory if that can be: waiting for the disk is most of what those tests do that write much.
 fn folder() -> tempfile::TempDir {
@@ -51,35 +60,51 @@ fn until(mut done: impl FnMut() -> bool) {
     let begun = std::time::Instant::now();
     while !done() {
         assert!(begun.elapsed() < PATIENCE, "it takes too long");
-        std::thread::sleep(Duration::from_millis(1));
+        sleep(POLL);
     }
 }
 
-struct Ring(mpsc::Sender<()>);
+struct Bell(mpsc::Sender<()>);
 
-impl Wake for Ring {
+impl Wake for Bell {
     fn wake(self: Arc<Self>) {
         // The test may have got what it wanted already.
         let _sent = self.0.send(());
     }
 }
 
+thread_local! {
+    /// That of a test that asks for one, for all it does.
+    static RING: RefCell<Option<Rc<Ring>>> = const { RefCell::new(None) };
+}
+
+fn ring() -> Option<Rc<Ring>> {
+    RING.with_borrow(Clone::clone)
+}
+
 /// Waits for what `poll` gives, and panics if it is not woken.
 fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
-    let (ring, rung) = mpsc::channel();
-    let waker = Waker::from(Arc::new(Ring(ring)));
+    let (bell, rung) = mpsc::channel();
+    let waker = Waker::from(Arc::new(Bell(bell)));
     let mut cx = Context::from_waker(&waker);
     loop {
         match poll(&mut cx) {
             Poll::Ready(value) => return value,
-            Poll::Pending => rung.recv_timeout(PATIENCE).unwrap(),
+            Poll::Pending => match ring() {
+                // What it doesn't bring comes from a thread.
+                Some(ring) => until(|| {
+                    ring.wait(Duration::from_millis(1));
+                    rung.try_recv().is_ok()
+                }),
+                None => rung.recv_timeout(PATIENCE).unwrap(),
+            },
         }
     }
 }
 
 /// What is stored under `key`, however long it takes.
 fn get(volume: &Volume, key: &[u8]) -> Option<Stored> {
-    match volume.find(key, 0) {
+    match volume.find(key, 0, ring().as_deref()) {
         Found::Nothing => None,
         Found::Here(stored) => Some(stored),
         Found::Later(mut reading) => wait(|cx| {

@@ -93,6 +93,73 @@ fn the_index_outlives_the_process() {
     assert!(holds(&volume, 500));
 }
 
+/// The index knows of what a crash took back, and no more of what that took the place of.
+#[test]
+fn what_lies_under_what_a_crash_took_back_can_be_removed() {
+    let place = Place::new();
+    let volume = open(place.shared());
+    put(&volume, 1);
+    volume.flush().unwrap();
+    put(&volume, 1);
+    drop(volume);
+    let volume = open(place.shared());
+    assert!(!holds(&volume, 1));
+    volume.remove(&1u64.to_le_bytes());
+    volume.flush().unwrap();
+    drop(volume);
+    assert!(!holds(&open(place.private()), 1));
+}
+
+/// It was removed, and a crash took that back: from the log, not from the index.
+#[test]
+fn what_was_removed_before_a_crash_can_be_removed() {
+    let place = Place::new();
+    let volume = open(place.shared());
+    put(&volume, 1);
+    volume.close().unwrap();
+    drop(volume);
+    let volume = open(place.shared());
+    volume.remove_and_crash(&1u64.to_le_bytes());
+    drop(volume);
+    let volume = open(place.shared());
+    assert!(!holds(&volume, 1));
+    volume.remove(&1u64.to_le_bytes());
+    volume.flush().unwrap();
+    drop(volume);
+    assert!(!holds(&open(place.private()), 1));
+}
+
+/// Each segment has the same key at the same offset. Where a crash took the last one back, that of the segment's life before
+/// still lies there.
+#[test]
+fn what_lies_where_a_lost_chunk_was_to_be_is_not_found() {
+    let place = Place::new();
+    let volume = open(place.shared());
+    let store = |key: &[u8], bytes: usize| {
+        until(|| volume.put(key, b"", &[noise(1, bytes)], stamps(1)).is_ok());
+    };
+    let begin = || {
+        store(b"first", 8000);
+        volume.flush().unwrap();
+    };
+    for _ in 0..2 * volume.usage().segments {
+        begin();
+        store(b"second", 8000);
+        volume.flush().unwrap();
+        // What is left is too little for another record.
+        store(b"third", 22_000);
+        store(b"fourth", 22_000);
+        volume.flush().unwrap();
+    }
+    begin();
+    store(b"second", 8000);
+    drop(volume);
+    let volume = open(place.shared());
+    assert!(matches!(volume.index_origin(), Origin::Attached));
+    assert!(get(&volume, b"first").is_some());
+    assert!(get(&volume, b"second").is_none());
+}
+
 #[test]
 fn an_index_that_missed_something_is_made_anew() {
     let place = Place::new();

@@ -1,6 +1,6 @@
 //! What is kept when the log comes round.
 
-use super::{Volume, folder, get, made, noise, opened, options, stamps};
+use super::{Volume, folder, get, made, noise, opened, options, stamps, until};
 use crate::disk::{StoredBody, VolumeState};
 use crate::options::Policy;
 
@@ -28,7 +28,7 @@ fn churn(volume: &Volume, keys: u64) {
 }
 
 #[test]
-fn what_is_used_stays() {
+pub(super) fn what_is_used_stays() {
     let folder = folder();
     let volume = made(folder.path(), BYTES);
     for key in 0..10 {
@@ -101,7 +101,7 @@ fn no_more_is_kept_than_may_be() {
     options.reinsert_max_percent = 0;
     options.policy = Policy::Lru;
     let volume = Volume::open(options).unwrap();
-    super::until(|| volume.usage().state == VolumeState::Serving);
+    until(|| volume.usage().state == VolumeState::Serving);
     put(&volume, "hot 0", 1, 8000);
     churn(&volume, 1);
     assert_eq!(volume.usage().reinserts, 0);
@@ -121,4 +121,34 @@ fn what_was_replaced_is_not_kept() {
     drop(volume);
     let volume = opened(folder.path(), BYTES);
     assert_eq!(get(&volume, b"a").unwrap().stamps.judged, 1999);
+}
+
+/// What was kept lies in a segment that was begun after that of what took its place, and outlives it there.
+#[test]
+fn what_was_replaced_does_not_come_back() {
+    let (folder, bytes) = (folder(), 1 << 20);
+    let volume = made(folder.path(), bytes);
+    let mut number = 0;
+    let mut fill = || {
+        number += 1;
+        put(&volume, &format!("new {number}"), number, 8000);
+        until(|| volume.usage().segments_free >= 4);
+    };
+    put(&volume, "a", 0, 8000);
+    get(&volume, b"a").unwrap();
+    while volume.usage().reinserts == 0 {
+        fill();
+    }
+    put(&volume, "a", 0, 1000);
+    while volume.may_have(b"a") {
+        fill();
+    }
+    volume.flush().unwrap();
+    drop(volume);
+    // All of the log is to be read.
+    for image in ["index-a", "index-b"] {
+        std::fs::remove_file(folder.path().join(format!("squall.log.{image}"))).unwrap();
+    }
+    let volume = opened(folder.path(), bytes);
+    assert!(get(&volume, b"a").is_none());
 }

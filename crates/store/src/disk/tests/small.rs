@@ -26,7 +26,7 @@ fn holds(volume: &Volume, key: &str, number: u64, bytes: usize) {
 }
 
 #[test]
-fn what_was_stored_is_found_in_every_state() {
+pub(super) fn what_was_stored_is_found_in_every_state() {
     let folder = tempfile::tempdir().unwrap();
     let volume = made(folder.path(), 16 * MIB);
     put(&volume, "a", 1, 5000);
@@ -71,7 +71,7 @@ fn the_newest_counts_also_after_a_crash() {
 }
 
 #[test]
-fn what_was_removed_stays_away() {
+pub(super) fn what_was_removed_stays_away() {
     let folder = tempfile::tempdir().unwrap();
     let volume = made(folder.path(), 16 * MIB);
     put(&volume, "a", 1, 10);
@@ -92,7 +92,7 @@ fn what_was_removed_stays_away() {
 }
 
 #[test]
-fn an_update_keeps_the_body() {
+pub(super) fn an_update_keeps_the_body() {
     let folder = tempfile::tempdir().unwrap();
     let volume = made(folder.path(), 16 * MIB);
     put(&volume, "a", 1, 50_000);
@@ -122,7 +122,7 @@ fn an_update_does_not_bring_back_what_was_removed() {
 }
 
 #[test]
-fn the_oldest_make_room() {
+pub(super) fn the_oldest_make_room() {
     let folder = tempfile::tempdir().unwrap();
     let volume = made(folder.path(), 4 * MIB);
     for number in 0..2000 {

@@ -1,11 +1,9 @@
 //! Many threads at once: what is found is always something that was stored under its key, and nothing that this thread has
 //! removed or replaced before.
 
-use std::sync::Arc;
-use std::thread;
-
-use super::{Volume, body, folder, get, made, noise, opened, stamps};
+use super::{Volume, VolumeUsage, body, folder, get, made, noise, opened, stamps};
 use crate::disk::Refused;
+use crate::sync::{Arc, thread};
 
 const BYTES: u64 = 4 << 20;
 const THREADS: u64 = 4;
@@ -26,9 +24,9 @@ fn check(volume: &Volume, thread: u64, key: u64, newest: Option<u64>) {
 }
 
 /// Stores, finds and removes keys of its own, and finds those of others.
-fn work(volume: &Volume, thread: u64) -> Vec<Option<u64>> {
+fn work(volume: &Volume, thread: u64, steps: u64) -> Vec<Option<u64>> {
     let mut newest = vec![None; KEYS as usize];
-    for step in 0..3000u64 {
+    for step in 0..steps {
         let chance = noise(thread << 32 | step, 8);
         let key = u64::from(chance[0]) % KEYS;
         match chance[1] % 8 {
@@ -63,11 +61,20 @@ fn work(volume: &Volume, thread: u64) -> Vec<Option<u64>> {
 
 #[test]
 fn threads_do_not_mix_things_up() {
+    let usage = mix(BYTES, 3000);
+    assert!(
+        usage.bytes_written > 3 * BYTES && usage.reinserts > 0,
+        "{usage:?}"
+    );
+}
+
+/// Has each thread take so many steps in a volume of so many bytes.
+pub(super) fn mix(bytes: u64, steps: u64) -> VolumeUsage {
     let folder = folder();
-    let volume = made(folder.path(), BYTES);
+    let volume = made(folder.path(), bytes);
     let workers = (0..THREADS).map(|thread| {
         let volume = Arc::clone(&volume);
-        thread::spawn(move || work(&volume, thread))
+        thread::spawn(move || work(&volume, thread, steps))
     });
     let workers: Vec<_> = workers.collect();
     let newest: Vec<_> = workers
@@ -84,12 +91,9 @@ fn threads_do_not_mix_things_up() {
     check_all(&volume);
     volume.flush().unwrap();
     let usage = volume.usage();
-    assert!(
-        usage.bytes_written > 3 * BYTES && usage.reinserts > 0,
-        "{usage:?}"
-    );
     drop(volume);
-    let volume = opened(folder.path(), BYTES);
+    let volume = opened(folder.path(), bytes);
     check_all(&volume);
     assert_eq!(volume.usage().wrong, 0);
+    usage
 }

@@ -33,7 +33,7 @@ const BLOCK_BYTES: usize = 1 << 20;
 const HEAD_BYTES: usize = size_of::<Head>();
 const LINES_PER_BLOCK: usize = (BLOCK_BYTES - HEAD_BYTES) / size_of::<Line>();
 /// "squall", then "index", then a number that changes with the meaning of any byte.
-const MAGIC: [u8; 12] = *b"squallindex\x01";
+const MAGIC: [u8; 12] = *b"squallindex\x02";
 
 #[derive(Clone, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
@@ -48,6 +48,9 @@ struct TitleBytes {
     blocks: U32,
     eighth: U32,
     step: U32,
+    reserved: U32,
+    /// See [`Index::forgotten`](super::Index::forgotten).
+    forgotten: U64,
 }
 
 #[derive(Clone, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -83,6 +86,7 @@ pub struct Title {
     blocks: u32,
     eighth: u32,
     step: u32,
+    forgotten: u64,
 }
 
 impl Title {
@@ -106,6 +110,7 @@ impl Title {
             blocks: bytes.blocks.get(),
             eighth: bytes.eighth.get(),
             step: bytes.step.get(),
+            forgotten: bytes.forgotten.get(),
         }))
     }
 
@@ -120,6 +125,8 @@ impl Title {
             blocks: self.blocks.into(),
             eighth: self.eighth.into(),
             step: self.step.into(),
+            reserved: U32::ZERO,
+            forgotten: self.forgotten.into(),
         };
         bytes.checksum = checksum(bytes.as_bytes()).into();
         bytes

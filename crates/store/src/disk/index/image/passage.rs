@@ -1,9 +1,9 @@
 //! How far an image has come that is being taken, and which lines it must take again, as something moved there that it
 //! has not met yet. Written under the writer's lock.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, PoisonError};
+
+use crate::sync::of_index::{AtomicBool, Mutex, lock};
 
 const BITS: usize = u64::BITS as usize;
 
@@ -60,7 +60,7 @@ impl Passage {
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Pending) -> T) -> T {
-        act(&mut self.pending.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut lock(&self.pending))
     }
 }
 

@@ -7,10 +7,10 @@ use std::os::unix::fs::FileExt as _;
 use zerocopy::FromBytes as _;
 
 use super::{BLOCK_BYTES, HEAD_BYTES, Head, Line, MAGIC, Title, block_at, checksum};
-use crate::content::lock;
 use crate::disk::index::Index;
 use crate::disk::index::form::{Shape, Spot};
 use crate::disk::index::place::{Place, Uses, Word};
+use crate::sync::of_index::lock;
 
 /// Lines that are restored without a pause for other writers.
 const LINES_PER_PAUSE: usize = 64;
@@ -33,6 +33,7 @@ impl ImageReader {
             return None;
         }
         index.grow_to(title.step);
+        index.note_forgotten(title.forgotten);
         Some(Self {
             title,
             next_block: 0,

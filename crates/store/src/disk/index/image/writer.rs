@@ -10,9 +10,9 @@ use zerocopy::little_endian::U32;
 
 use super::{BLOCK_BYTES, HEAD_BYTES, Head, LINES_PER_BLOCK, MAGIC, TITLE_BYTES, Title};
 use super::{block_at, checksum};
-use crate::content::lock;
 use crate::disk::index::table::Slot;
 use crate::disk::index::{Index, WAYS};
+use crate::sync::of_index::lock;
 
 /// An image that is being written.
 #[derive(Debug)]
@@ -34,6 +34,7 @@ impl ImageWriter {
                 blocks: 0,
                 eighth: index.form.eighth(),
                 step: 0,
+                forgotten: 0,
             },
             block: Vec::with_capacity(BLOCK_BYTES),
         }
@@ -62,6 +63,7 @@ impl ImageWriter {
         let growing = shape.frontier < index.form.buckets(shape.step);
         self.title.step = shape.step + u32::from(growing);
         self.title.places = index.len() as u64;
+        self.title.forgotten = index.forgotten();
         file.sync_data()?;
         let mut page = self.title.bytes(volume).as_bytes().to_vec();
         page.resize(TITLE_BYTES, 0);
