@@ -37,6 +37,7 @@ mod disk_full;
 mod disk_injuries;
 mod disk_kills;
 mod disk_large;
+mod disk_parts;
 mod disk_places;
 mod disk_ring;
 mod error_pages;

@@ -68,6 +68,11 @@ impl Ranges {
         self.sent.load(SeqCst)
     }
 
+    /// From now on it has other content, as far as its ETag says.
+    pub(crate) fn change(&self) {
+        self.round.fetch_add(1, SeqCst);
+    }
+
     /// The range that was asked for last.
     pub(crate) fn last_range(&self) -> Option<String> {
         self.origin.last().field("Range").map(str::to_owned)

@@ -48,8 +48,16 @@ fn line(
     let ListedContent::Sound { body_bytes, .. } = listed.content else {
         return None;
     };
-    let Listing::Response { url, meta, .. } = Listing::of(listed, survey)? else {
-        return None;
+    let (url, meta, bytes) = match Listing::of(listed, survey)? {
+        Listing::Response { url, meta, .. } => (url, meta, body_bytes),
+        Listing::Parts {
+            url, meta, bytes, ..
+        } => (url, meta, bytes),
+        Listing::Piece { .. }
+        | Listing::Fork { .. }
+        | Listing::Lost { .. }
+        | Listing::Grave
+        | Listing::Strange => return None,
     };
     if !wanted(url) {
         return None;
@@ -59,10 +67,6 @@ fn line(
         return Some(url);
     }
     let summary = Summary::of(meta)?;
-    let line = format!(
-        "{} {url} {}",
-        facts(&summary, body_bytes),
-        selection(&summary)
-    );
+    let line = format!("{} {url} {}", facts(&summary, bytes), selection(&summary));
     Some(line.trim_end().to_owned())
 }

@@ -83,9 +83,13 @@ fn name(survey: &Survey, listed: &Listed) -> String {
         .as_ref()
         .and_then(|begun| Listing::of(begun, survey))
     {
-        Some(Listing::Response { url, .. } | Listing::Fork { url } | Listing::Lost { url }) => {
-            escaped(url)
-        }
+        Some(
+            Listing::Response { url, .. }
+            | Listing::Parts { url, .. }
+            | Listing::Piece { url }
+            | Listing::Fork { url }
+            | Listing::Lost { url },
+        ) => escaped(url),
         Some(Listing::Grave) => "what keeps away what was purged by a tag".to_owned(),
         Some(Listing::Strange) | None => "of what, can't be told".to_owned(),
     }

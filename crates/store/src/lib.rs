@@ -49,8 +49,8 @@ pub use disk::{
 pub use invalidate::{Aim, Ban, KeyTest, Tag, TooManyBans, Way};
 pub use journal::{Event, Journal};
 pub use key::KeyRef;
-pub use object::{Object, Weigh};
+pub use object::{Object, PartOf, Weigh};
 pub use options::{Options, Policy};
 pub use store::Store;
-pub use tier::{Choice, Listing, Volumes, VolumesUsage};
+pub use tier::{Choice, Listing, Pieces, Volumes, VolumesUsage};
 pub use usage::Usage;

@@ -11,7 +11,19 @@ use crate::content::{Body, Charge, Done, Fill, Pages, Reader, lock};
 use crate::disk::Extents;
 use crate::invalidate::Tag;
 use crate::key::KeyRef;
+use crate::tier::Pieces;
 use crate::usage::{Counters, count};
+
+/// What a part is of. Parts of the same response have the last two in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartOf<'m> {
+    /// First byte of the part.
+    pub first: u64,
+    /// Bytes of the whole.
+    pub complete: u64,
+    /// What tells the whole from another one.
+    pub validator: &'m [u8],
+}
 
 /// What the store must know of the owner's metadata.
 pub trait Weigh: Send + Sync + 'static {
@@ -34,8 +46,19 @@ pub trait Weigh: Send + Sync + 'static {
         false
     }
 
+    /// What the part is of, if it may be joined with others: then it may lie on disk with them. What is read from there
+    /// says the same, but for the first byte, which is that of the whole.
+    fn part_of(&self) -> Option<PartOf<'_>> {
+        None
+    }
+
     /// Whether it goes before all that isn't: as long as nobody has used it, it takes only memory that nothing else needs.
     fn is_spare(&self) -> bool {
+        false
+    }
+
+    /// Whether its body is that of another with as many bytes, as far as can be told.
+    fn is_like(&self, _other: &Self) -> bool {
         false
     }
 
@@ -173,6 +196,17 @@ impl<M: Weigh> Object<M> {
         Self::done(key, meta, Done::Disk(Arc::clone(body)), judged, counters)
     }
 
+    /// Of which parts are on disk, and stay there.
+    pub(crate) fn in_pieces(
+        key: KeyRef<'_>,
+        meta: M,
+        body: &Arc<Pieces>,
+        judged: u64,
+        counters: &Arc<Counters>,
+    ) -> Arc<Self> {
+        Self::done(key, meta, Done::Pieces(Arc::clone(body)), judged, counters)
+    }
+
     pub(crate) fn done(
         key: KeyRef<'_>,
         meta: M,
@@ -236,7 +270,7 @@ impl<M: Weigh> Object<M> {
     pub async fn begin_at(self: &Arc<Self>, first: u64) -> bool {
         match self.body() {
             Body::Disk(extents) => extents.begin_at(first).await,
-            Body::Whole(_) | Body::Pages(_) | Body::Filling(_) => true,
+            Body::Whole(_) | Body::Pages(_) | Body::Pieces(_) | Body::Filling(_) => true,
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::Method;
 use rules::caching::precondition::{self, By, Precondition, belongs_in_304, has_conditions};
 use rules::caching::range::{self, RangeAnswer, Span, Spans};
-use wire::field::FieldId;
+use wire::field::{FieldId, Fields};
 use wire::http1::{ResponseHead, reason_phrase};
 use wire::value::content_range::{self, ContentRange};
 
@@ -158,7 +158,7 @@ fn ranged<'c>(
 }
 
 /// The first byte of a stored response that the answer will have, if it is sure to have any.
-pub(super) fn first_byte(cx: &Context, received: &Received<'_>, object: &Object) -> Option<u64> {
+pub(super) fn first_byte(received: &Received<'_>, object: &Object) -> Option<u64> {
     let (method, request) = (&received.head.method, &received.head.fields);
     if method != Method::GET || has_conditions(request) {
         return None;
@@ -166,11 +166,15 @@ pub(super) fn first_byte(cx: &Context, received: &Received<'_>, object: &Object)
     if !request.has(FieldId::Range) {
         return Some(0);
     }
-    let head = stored::build(cx, object, false);
+    // All that If-Range compares with: the head is built once, when it is sent.
+    let mut fields = Fields::new();
+    for name in [&b"etag"[..], b"last-modified", b"date"] {
+        if let Some(value) = object.meta.field(name) {
+            fields.push(name, value);
+        }
+    }
     let length = object.length()?;
-    let wanted = range::evaluate(method, request, head.status, &head.fields, length);
-    cx.heads.give(head);
-    match wanted {
+    match range::evaluate(method, request, object.meta.status, &fields, length) {
         RangeAnswer::Whole => Some(0),
         RangeAnswer::Part(span) => Some(span.first),
         RangeAnswer::Parts(spans) => spans.first().map(|span| span.first),

@@ -47,7 +47,8 @@ pub(crate) use answer::{answer, validated};
 pub(crate) use background::validate as validate_in_background;
 pub(crate) use fill::store;
 pub(crate) use meet::{AtHole, Met, begin_validation, find_whole, meet, meet_at_hole};
-pub(crate) use part::{Hole, Parts, answer_from_parts, fill_hole, gather, join};
+use part::gather;
+pub(crate) use part::{Hole, Parts, answer_from_parts, fill_hole, join};
 pub(crate) use purge::purge;
 pub(crate) use store_id::{StoreId, learn_store_id};
 pub(crate) use variants::{other_variants, pick_variant};
@@ -90,19 +91,26 @@ pub(crate) fn lookup(
     });
     match found {
         Some(object) => Ok(judge(cx, received, object, ResultTag::MemHit, record)),
-        None if cx.store.may_be_on_disk(key) => Err(Box::new(OnDisk(beside))),
-        None => Ok(absent(cx, received, &beside, record)),
+        None if cx.store.may_be_on_disk(key) => match in_memory(cx, received, &beside) {
+            Some(parts) => {
+                record.cache.forwarded(Forward::Partial);
+                Ok(Lookup::Parts(parts))
+            }
+            None => Err(Box::new(OnDisk(beside))),
+        },
+        None => Ok(absent(cx, received, &beside, None, record)),
     }
 }
 
-/// Looks a request up on disk, as [`lookup`] in memory.
-pub(crate) async fn lookup_on_disk(
-    cx: &Context,
-    received: &Received<'_>,
-    on_disk: Box<OnDisk>,
-    record: &mut Record,
-) -> Lookup {
-    let OnDisk(beside) = *on_disk;
+/// The parts for a request, if none is missing in memory.
+fn in_memory(cx: &Context, received: &Received<'_>, beside: &Beside) -> Option<Box<Parts>> {
+    let parts = beside.in_parts.then(|| gather(cx, received, None));
+    let parts = parts.flatten().filter(|parts| parts.hole().is_none());
+    parts.map(Box::new)
+}
+
+/// What is on disk for a request, whole or in parts.
+async fn load(cx: &Context, received: &Received<'_>) -> Option<Arc<Object>> {
     let fields = &received.head.fields;
     let name = |selector: &[u8]| {
         let vary = Vary::from_bytes(selector);
@@ -114,29 +122,70 @@ pub(crate) async fn lookup_on_disk(
     let found = cx.store.load(
         key,
         name,
-        |meta| meta.answers(&mut selector),
+        |meta| selector.selects(&meta.vary),
         now,
         cx.ring.as_deref(),
     );
-    let found = found.await;
-    // What can't be read is a miss, as long as nothing of it was sent.
-    let readable = match &found {
-        Some(object) => match answer::first_byte(cx, received, object) {
-            Some(first) => object.begin_at(first).await,
-            None => true,
-        },
-        None => false,
+    found.await
+}
+
+/// The parts for a request, from memory and disk, when others may have brought more of them.
+pub(crate) async fn gather_again(cx: &Context, received: &Received<'_>) -> Option<Parts> {
+    let on_disk = match cx.store.may_be_on_disk(KeyRef::new(received.key())) {
+        true => load(cx, received).await,
+        false => None,
     };
-    match found.filter(|_| readable) {
-        Some(object) => judge(cx, received, object, ResultTag::Hit, record),
-        None => absent(cx, received, &beside, record),
+    gather(
+        cx,
+        received,
+        on_disk.filter(|object| object.meta.part.is_some()),
+    )
+}
+
+/// Looks a request up on disk, as [`lookup`] in memory.
+pub(crate) async fn lookup_on_disk(
+    cx: &Context,
+    received: &Received<'_>,
+    on_disk: Box<OnDisk>,
+    record: &mut Record,
+) -> Lookup {
+    let OnDisk(beside) = *on_disk;
+    let Some(object) = load(cx, received).await else {
+        return absent(cx, received, &beside, None, record);
+    };
+    // What can't be read is a miss, as long as nothing of it was sent.
+    if object.meta.part.is_some() {
+        let mut found = absent(cx, received, &beside, Some(object), record);
+        let readable = match &mut found {
+            Lookup::Parts(parts) => parts.begin().await,
+            _ => true,
+        };
+        return match readable {
+            true => found,
+            false => absent(cx, received, &beside, None, record),
+        };
+    }
+    let readable = match answer::first_byte(received, &object) {
+        Some(first) => object.begin_at(first).await,
+        None => true,
+    };
+    match readable {
+        true => judge(cx, received, object, ResultTag::Hit, record),
+        false => absent(cx, received, &beside, None, record),
     }
 }
 
-/// Nothing whole is stored that answers.
-fn absent(cx: &Context, received: &Received<'_>, beside: &Beside, record: &mut Record) -> Lookup {
+/// Nothing whole is stored that answers. `on_disk`: what is there in parts.
+fn absent(
+    cx: &Context,
+    received: &Received<'_>,
+    beside: &Beside,
+    on_disk: Option<Arc<Object>>,
+    record: &mut Record,
+) -> Lookup {
     let only_stored = only_if_cached(effective_fields(received));
-    let parts = beside.in_parts.then(|| gather(cx, received));
+    let in_parts = beside.in_parts || on_disk.is_some();
+    let parts = in_parts.then(|| gather(cx, received, on_disk));
     if let Some(parts) = parts.flatten()
         && (parts.hole().is_none() || !only_stored)
     {

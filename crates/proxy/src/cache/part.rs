@@ -5,14 +5,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use http::Method;
-use rules::caching::part::{Part, Step, Steps, asked, complete_fields, steps_of};
+use rules::caching::part::{Part, STEPS_MAX, Step, Steps, asked, complete_fields, steps_of};
 use rules::caching::precondition::has_conditions;
 use rules::caching::range::{RangeAnswer, Span, Spans, evaluate};
 use rules::caching::reuse::Reuse;
 use rules::caching::storable::Storable;
 use smallvec::smallvec;
 use stats::Counter;
-use store::{Keep, KeyRef, Reader};
+use store::{Body, Keep, KeyRef, Reader};
 use wire::field::{FieldId, Fields};
 use wire::http1::{Framing, ProxyAuth, ResponseHead};
 use wire::value::content_range::ContentRange;
@@ -33,6 +33,8 @@ use crate::reply::{clean, sign};
 #[derive(Debug)]
 pub(crate) struct Parts {
     objects: Vec<Arc<Object>>,
+    /// Which of these has each part that the steps name: what is on disk of a response is one, however many parts there are.
+    held: Vec<usize>,
     /// Of each of them, at its first byte that is wanted; `None`: nothing of it is, or it is gone. Here from the
     /// beginning, so that no fill ends for want of readers meanwhile.
     readers: Vec<Option<Reader>>,
@@ -72,19 +74,25 @@ impl Hole {
     }
 }
 
-/// The parts for a request, if its response is stored in parts that are of use.
-pub(crate) fn gather(cx: &Context, received: &Received<'_>) -> Option<Parts> {
+/// The parts for a request, if its response is stored in parts that are of use. `on_disk`: what there is of it.
+pub(crate) fn gather(
+    cx: &Context,
+    received: &Received<'_>,
+    on_disk: Option<Arc<Object>>,
+) -> Option<Parts> {
     let (method, fields) = (&received.head.method, &received.head.fields);
     if *method != Method::GET || received.framing != Framing::None || has_conditions(fields) {
         return None;
     }
     let now = received.now.unix_secs();
     let caching = &cx.plan.rules.caching;
-    let mut objects = cx.store.find_all(KeyRef::new(received.key()), |meta| {
+    let is_of_use = |meta: &StoredResponse| {
         meta.part.is_some()
             && meta.vary.matches(fields)
             && caching.reuse(&meta.freshness, fields, now) == Reuse::Fresh
-    });
+    };
+    let mut objects = cx.store.find_all(KeyRef::new(received.key()), is_of_use);
+    objects.extend(on_disk.filter(|object| is_of_use(&object.meta)));
     let newest = Arc::clone(objects.first()?);
     let newest_part = newest.meta.part.as_deref()?;
     objects.retain(|object| {
@@ -110,13 +118,12 @@ pub(crate) fn gather(cx: &Context, received: &Received<'_>) -> Option<Parts> {
         }
         RangeAnswer::Whole | RangeAnswer::Unsatisfiable => return None,
     };
-    let held = objects
-        .iter()
-        .filter_map(|object| object.meta.part.as_deref());
-    let steps = steps_of(&held.collect::<Vec<_>>(), &spans)?;
+    let (held, bounds) = what_is_held(&objects, &spans);
+    let steps = steps_of(&bounds, &spans)?;
     let parts = Parts {
         validator: newest_part.validator.clone(),
-        readers: readers(&objects, &steps),
+        readers: readers(&objects, &held, &steps),
+        held,
         objects,
         wanted,
         steps,
@@ -133,18 +140,19 @@ fn same_question(objects: &[Arc<Object>], request: &Fields) -> Option<Parts> {
     let newest = objects.first()?;
     let part = newest.meta.part.as_deref()?;
     let again = asked(request) == Some(part.asked);
-    if !again || request.has(FieldId::IfRange) {
+    if !again || request.has(FieldId::IfRange) || is_in_pieces(newest) {
         return None;
     }
-    let objects = vec![Arc::clone(newest)];
+    let (objects, held) = (vec![Arc::clone(newest)], vec![0]);
     let steps = smallvec![Step::Held {
         part: 0,
         first: part.first,
         last: part.last,
     }];
     Some(Parts {
-        readers: readers(&objects, &steps),
+        readers: readers(&objects, &held, &steps),
         wanted: Wanted::Range(part.content_range()),
+        held,
         objects,
         steps,
         complete: part.complete.unwrap_or(u64::MAX),
@@ -153,7 +161,67 @@ fn same_question(objects: &[Arc<Object>], request: &Fields) -> Option<Parts> {
     })
 }
 
+/// The parts that these objects have of what is wanted: which object has each, and its bytes.
+fn what_is_held(objects: &[Arc<Object>], wanted: &[Span]) -> (Vec<usize>, Vec<Span>) {
+    let mut all = Vec::new();
+    for (number, object) in objects.iter().enumerate() {
+        if let Body::Pieces(pieces) = object.body() {
+            for span in wanted {
+                let wanted = span.first..span.last.saturating_add(1);
+                let stretches = pieces.stretches(wanted, STEPS_MAX);
+                let spans = stretches.iter().map(|stretch| Span {
+                    first: stretch.start,
+                    last: stretch.end - 1,
+                });
+                all.extend(spans.map(|span| (number, span)));
+            }
+        } else if let Some(part) = object.meta.part.as_deref() {
+            all.push((number, part.span()));
+        }
+    }
+    all.into_iter().unzip()
+}
+
+/// Is it on disk, with holes?
+fn is_in_pieces(object: &Arc<Object>) -> bool {
+    matches!(object.body(), Body::Pieces(_))
+}
+
 impl Parts {
+    /// Reads what the answer begins with, if that is on disk. False if it can't be read.
+    pub(crate) async fn begin(&mut self) -> bool {
+        let Some(Step::Held { part, first, .. }) = self.steps.first() else {
+            return true;
+        };
+        let object = self.held.get(*part).copied();
+        let object = object.and_then(|number| Some((number, start(self.objects.get(number)?)?)));
+        let Some((number, before)) = object else {
+            return true;
+        };
+        match self.readers.get_mut(number) {
+            Some(Some(reader)) => {
+                let at = reader.position();
+                reader.seek(first.saturating_sub(before));
+                let read = reader.begin().await;
+                reader.seek(at);
+                read
+            }
+            _ => true,
+        }
+    }
+
+    /// Is any of it on disk alone?
+    fn is_on_disk(&self) -> bool {
+        let objects = self.objects.iter().zip(&self.readers);
+        let mut read = objects.filter(|(_, reader)| reader.is_some());
+        read.any(|(object, _)| is_in_pieces(object))
+    }
+
+    /// The object that has this part.
+    fn object_of(&self, part: usize) -> Option<&Arc<Object>> {
+        self.objects.get(*self.held.get(part)?)
+    }
+
     /// The first hole that is left.
     pub(crate) fn hole(&self) -> Option<Hole> {
         self.steps.iter().find_map(|step| match *step {
@@ -182,7 +250,7 @@ impl Parts {
     /// Puts a part into its hole.
     fn fill(&mut self, hole: Hole, object: Arc<Object>) {
         let filled = Step::Held {
-            part: self.objects.len(),
+            part: self.held.len(),
             first: hole.first,
             last: hole.last,
         };
@@ -190,6 +258,7 @@ impl Parts {
             first: hole.first,
             last: hole.last,
         };
+        self.held.push(self.objects.len());
         self.readers.push(reader(&object, hole.first));
         self.objects.push(object);
         self.hit = false;
@@ -209,7 +278,10 @@ impl Parts {
         if !self.hit {
             record.cache.stored();
         } else if !record.cache.has_waited() {
-            record.tag(ResultTag::MemHit);
+            record.tag(match self.is_on_disk() {
+                true => ResultTag::Hit,
+                false => ResultTag::MemHit,
+            });
             record.cache.hit();
         }
     }
@@ -217,6 +289,7 @@ impl Parts {
     /// The reply with this head; `None` if something of it is gone.
     fn assemble<'c>(self, head: Box<ResponseHead>) -> Option<Response<'c>> {
         let complete = self.objects.iter().all(|object| object.is_complete());
+        let (held, objects) = (self.held, self.objects);
         let mut places = Vec::new();
         let mut readers = Vec::new();
         for reader in self.readers {
@@ -227,8 +300,9 @@ impl Parts {
             let Step::Held { part, first, .. } = *step else {
                 return None;
             };
-            let place = (*places.get(part)?)?;
-            let before = start(self.objects.get(part)?)?;
+            let number = *held.get(part)?;
+            let place = (*places.get(number)?)?;
+            let before = start(objects.get(number)?)?;
             content.push(place, first.checked_sub(before)?, step.length());
             Some(())
         };
@@ -399,7 +473,10 @@ pub(crate) fn join(cx: &Context, parts: &Parts, record: &mut Record) -> Option<A
         .iter()
         .map(|step| match *step {
             Step::Held { part, first, .. } => {
-                let object = parts.objects.get(part)?;
+                // Not of what is on disk: it would have to be read into memory.
+                let object = parts
+                    .object_of(part)
+                    .filter(|object| !is_in_pieces(object))?;
                 let at = first.checked_sub(start(object)?)?;
                 object.is_complete().then_some((object, at, step.length()))
             }
@@ -435,11 +512,11 @@ pub(crate) fn answer_from_parts<'c>(
     parts.assemble(head)
 }
 
-/// A reader for each part, at its first byte that these steps want.
-fn readers(objects: &[Arc<Object>], steps: &[Step]) -> Vec<Option<Reader>> {
+/// A reader for each object, at its first byte that these steps want.
+fn readers(objects: &[Arc<Object>], held: &[usize], steps: &[Step]) -> Vec<Option<Reader>> {
     let first_of = |wanted: usize| {
         let firsts = steps.iter().filter_map(move |step| match *step {
-            Step::Held { part, first, .. } => (part == wanted).then_some(first),
+            Step::Held { part, first, .. } => (held.get(part) == Some(&wanted)).then_some(first),
             Step::Missing { .. } => None,
         });
         firsts.min()

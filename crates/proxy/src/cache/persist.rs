@@ -1,16 +1,18 @@
-//! A stored response's metadata as it lies on disk. Parts of responses and spares stay in memory.
+//! A stored response's metadata as it lies on disk. Of a part it says what that is a part of; spares
+//! stay in memory.
 //!
 //! Numbers are little-endian, and whoever reads them expects anything: a disk is not to be trusted.
 //!
 //! | bytes | what |
 //! | --- | --- |
 //! | 1 | format |
-//! | 1 | flags: HTTP/1.0, a length in the head, the number of a `refresh_pattern` line |
+//! | 1 | flags: HTTP/1.0, a length in the head, the number of a `refresh_pattern` line, a part |
 //! | 2, 1 | status; traits |
 //! | 4 | number of the `refresh_pattern` line |
 //! | 1–10 × 5 | born; after it: fresh until, stale until, stale while revalidated until, Date |
 //! | 1–5 × 4 | where the content type and the entity tag lie in the head: from where, how far |
 //! | 4, 2 | bytes of the Vary key; number of tags |
+//! | 8, 2 | of a part: bytes of the whole; bytes of its validator, and that |
 //! | | the Vary key; 8 for each tag; the head, see `head` |
 
 mod head;
@@ -20,8 +22,9 @@ use std::num::NonZeroU32;
 use std::sync::atomic::AtomicBool;
 
 use rules::caching::freshness::{Freshness, Traits};
+use rules::caching::part::Part;
 use rules::caching::vary::Vary;
-use store::Tag;
+use store::{Tag, Weigh as _};
 use wire::http1::{Limits, Parsed, ResponseHead, Version, parse_response};
 
 use crate::cache::stored::StoredResponse;
@@ -30,14 +33,19 @@ const FORMAT: u8 = 2;
 const HTTP_1_0: u8 = 1;
 const HAS_LENGTH: u8 = 1 << 1;
 const GUESSED: u8 = 1 << 2;
+const PART: u8 = 1 << 3;
 
 /// Appends it; false for what isn't for the disk.
 pub(super) fn write(stored: &StoredResponse, out: &mut Vec<u8>) -> bool {
     let vary = stored.vary.as_bytes();
     let counts = (u32::try_from(vary.len()), u16::try_from(stored.tags.len()));
-    let ((Ok(vary_bytes), Ok(tags)), None) = (counts, &stored.part) else {
+    let (Ok(vary_bytes), Ok(tags)) = counts else {
         return false;
     };
+    let part = stored.part_of();
+    if part.is_some() != stored.part.is_some() {
+        return false; // it can't be joined with any other
+    }
     let freshness = &stored.freshness;
     if freshness.traits.has(Traits::SPARE) {
         return false;
@@ -46,6 +54,7 @@ pub(super) fn write(stored: &StoredResponse, out: &mut Vec<u8>) -> bool {
         (HTTP_1_0, stored.version == Version::H10),
         (HAS_LENGTH, stored.has_length),
         (GUESSED, freshness.guessed_by.is_some()),
+        (PART, part.is_some()),
     ];
     let flags = flags.into_iter().filter(|(_, set)| *set);
     out.extend_from_slice(&[FORMAT, flags.fold(0, |flags, (flag, _)| flags | flag)]);
@@ -68,6 +77,14 @@ pub(super) fn write(stored: &StoredResponse, out: &mut Vec<u8>) -> bool {
     }
     out.extend_from_slice(&vary_bytes.to_le_bytes());
     out.extend_from_slice(&tags.to_le_bytes());
+    if let Some(part) = part {
+        let Ok(validator_bytes) = u16::try_from(part.validator.len()) else {
+            return false;
+        };
+        out.extend_from_slice(&part.complete.to_le_bytes());
+        out.extend_from_slice(&validator_bytes.to_le_bytes());
+        out.extend_from_slice(part.validator);
+    }
     out.extend_from_slice(vary);
     for tag in &stored.tags {
         out.extend_from_slice(&tag.number().to_le_bytes());
@@ -105,6 +122,10 @@ pub(super) fn read(bytes: &[u8]) -> Option<StoredResponse> {
     let (content_type, etag) = (place()?, place()?);
     let vary_bytes = usize::try_from(u32::from_le_bytes(take(&mut rest)?)).ok()?;
     let tags = usize::from(u16::from_le_bytes(take(&mut rest)?));
+    let part = match flags & PART {
+        0 => None,
+        _ => Some(Box::new(take_part(&mut rest)?)),
+    };
     let (vary, rest) = rest.split_at_checked(vary_bytes)?;
     let (tags, head) = rest.split_at_checked(tags.checked_mul(8)?)?;
     let (tags, _) = tags.as_chunks();
@@ -125,10 +146,19 @@ pub(super) fn read(bytes: &[u8]) -> Option<StoredResponse> {
         tags: tags.collect(),
         date,
         validating: AtomicBool::new(false),
-        part: None,
+        part,
         content_type,
         etag,
     })
+}
+
+/// All that there may be parts of.
+fn take_part(rest: &mut &[u8]) -> Option<Part> {
+    let complete = u64::from_le_bytes(take(rest)?);
+    let bytes = usize::from(u16::from_le_bytes(take(rest)?));
+    let (validator, after) = rest.split_at_checked(bytes)?;
+    *rest = after;
+    (complete > 0).then(|| Part::of_frame(complete, validator.into()))
 }
 
 /// It is sent as it is: one that isn't well-formed must not be.

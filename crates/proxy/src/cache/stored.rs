@@ -9,7 +9,7 @@ use rules::caching::part::Part;
 use rules::caching::storable::Storable;
 use rules::caching::validate::{self, Validators};
 use rules::caching::vary::{Selector, Vary};
-use store::{Tag, Weigh};
+use store::{PartOf, Tag, Weigh};
 use wire::field::FieldId;
 use wire::http1::{
     Limits, ResponseHead, Version, parse_response, reason_phrase, write_status_line,
@@ -308,6 +308,19 @@ impl Weigh for StoredResponse {
 
     fn is_part(&self) -> bool {
         self.part.is_some()
+    }
+
+    fn part_of(&self) -> Option<PartOf<'_>> {
+        let part = self.part.as_deref()?;
+        Some(PartOf {
+            first: part.first,
+            complete: part.complete.filter(|complete| *complete > 0)?,
+            validator: part.validator.as_deref()?,
+        })
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        Self::is_like(self, other)
     }
 
     fn is_spare(&self) -> bool {

@@ -130,7 +130,7 @@ pub(super) async fn complete<'c>(
                     if let Some(response) = in_time(answer, record) {
                         return Ok(response);
                     }
-                } else if let Some(more) = cache::gather(cx, received) {
+                } else if let Some(more) = cache::gather_again(cx, received).await {
                     *parts = more;
                     continue;
                 }

@@ -110,6 +110,27 @@ impl Part {
         (self.last - self.first).saturating_add(1)
     }
 
+    /// Its bytes.
+    pub fn span(&self) -> Span {
+        Span {
+            first: self.first,
+            last: self.last,
+        }
+    }
+
+    /// All bytes of a response of that length and validator.
+    pub fn of_frame(complete: u64, validator: Box<[u8]>) -> Self {
+        let last = complete.saturating_sub(1);
+        Self {
+            first: 0,
+            last,
+            complete: Some(complete),
+            asked: ByteRange::From(0),
+            stated_last: last,
+            validator: Some(validator),
+        }
+    }
+
     /// May the two be joined (RFC 9111 §3.4)?
     pub fn joins(&self, other: &Self) -> bool {
         self.validator.is_some()
@@ -204,18 +225,19 @@ impl Step {
     }
 }
 
-/// The bytes of these spans in order. `None`: the parts, or the holes between them, are too many for one answer.
-pub fn steps_of(parts: &[&Part], spans: &[Span]) -> Option<Steps> {
+/// The bytes of these spans in order, in parts that hold these. `None`: the parts, or the holes between them, are too many
+/// for one answer.
+pub fn steps_of(held: &[Span], spans: &[Span]) -> Option<Steps> {
     let mut all = Steps::new();
     for span in spans {
-        all.extend(steps(parts, *span)?);
+        all.extend(steps(held, *span)?);
     }
     let holes = all.iter().filter(|step| step.is_hole()).count();
     (all.len() <= STEPS_MAX && holes <= HOLES_MAX).then_some(all)
 }
 
 /// The bytes of one of them.
-fn steps(parts: &[&Part], Span { first, last }: Span) -> Option<Steps> {
+fn steps(parts: &[Span], Span { first, last }: Span) -> Option<Steps> {
     let mut steps = Steps::new();
     let mut at = first;
     while at <= last {
@@ -287,6 +309,10 @@ mod tests {
             stated_last: last,
             validator: Some((*b"\"a\"").into()),
         }
+    }
+
+    fn spans_of(parts: &[Part]) -> Vec<Span> {
+        parts.iter().map(Part::span).collect()
     }
 
     #[test]
@@ -381,7 +407,7 @@ mod tests {
     fn what_is_missing_is_found() {
         let parts = [part(10, 19), part(30, 39), part(15, 24)];
         let of = |first, last| {
-            steps_of(&parts.iter().collect::<Vec<_>>(), &[Span { first, last }])
+            steps_of(&spans_of(&parts), &[Span { first, last }])
                 .unwrap()
                 .to_vec()
         };
@@ -406,11 +432,7 @@ mod tests {
     #[test]
     fn many_holes_are_filled_as_one() {
         let parts: Vec<Part> = (0..6).map(|n| part(n * 10 + 5, n * 10 + 9)).collect();
-        let all = steps_of(
-            &parts.iter().collect::<Vec<_>>(),
-            &[Span { first: 5, last: 62 }],
-        )
-        .unwrap();
+        let all = steps_of(&spans_of(&parts), &[Span { first: 5, last: 62 }]).unwrap();
         let expected = [
             Step::Held {
                 part: 0,
@@ -425,7 +447,7 @@ mod tests {
         assert_eq!(all.to_vec(), expected);
         let many: Vec<Part> = (0..100).map(|n| part(n, n)).collect();
         let all = Span { first: 0, last: 99 };
-        assert_eq!(steps_of(&many.iter().collect::<Vec<_>>(), &[all]), None);
+        assert_eq!(steps_of(&spans_of(&many), &[all]), None);
     }
 
     #[test]
@@ -436,7 +458,7 @@ mod tests {
                 first: *first,
                 last: *last,
             });
-            let parts: Vec<_> = parts.iter().collect();
+            let parts = spans_of(&parts);
             steps_of(&parts, &spans.collect::<Vec<_>>()).map(|steps| steps.to_vec())
         };
         let held = |part, first, last| Step::Held { part, first, last };
@@ -485,7 +507,7 @@ mod tests {
         ) {
             let parts: Vec<Part> = bounds.iter().map(|(at, more)| part(*at, at + more)).collect();
             let span = Span { first, last: first + more };
-            let steps = steps_of(&parts.iter().collect::<Vec<_>>(), &[span]).unwrap();
+            let steps = steps_of(&spans_of(&parts), &[span]).unwrap();
             let mut at = first;
             for step in &steps {
                 let (from, to) = step.bounds();

@@ -295,7 +295,9 @@ impl<M: Weigh> Filler<M> {
 
     /// Cuts the body, and stores what has come of it as a response of its own, described by `meta`. Not if it was only
     /// shared, has been removed meanwhile, or there is a whole response that the part would push out.
+    /// A part may be kept on disk all the same.
     pub fn keep_prefix(mut self, meta: M) -> Option<Arc<Object<M>>> {
+        self.tee.cut(&self.store, &self.object);
         if self.keep == Keep::ShareOnly {
             return None;
         }

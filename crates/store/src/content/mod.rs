@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 
 use crate::disk::Extents;
+use crate::tier::Pieces;
 
 pub(crate) use charge::{Charge, charged_bytes};
 pub use files::{FileSlice, Files};
@@ -44,6 +45,8 @@ pub enum Body {
     Pages(Arc<Pages>),
     /// Complete, on disk.
     Disk(Arc<Extents>),
+    /// On disk, with holes.
+    Pieces(Arc<Pieces>),
     /// Still arriving, or cut; or complete since a moment ago.
     Filling(Arc<Fill>),
 }
@@ -62,6 +65,7 @@ impl Body {
             Self::Whole(bytes) => Some(bytes.len() as u64),
             Self::Pages(pages) => Some(pages.length()),
             Self::Disk(extents) => Some(extents.len()),
+            Self::Pieces(pieces) => Some(pieces.len()),
             Self::Filling(fill) => fill.length(),
         }
     }
@@ -70,7 +74,7 @@ impl Body {
         match self {
             Self::Whole(bytes) => bytes.len() as u64,
             Self::Pages(pages) => pages.length(),
-            Self::Disk(_) => 0,
+            Self::Disk(_) | Self::Pieces(_) => 0,
             Self::Filling(fill) => fill.held_bytes(),
         }
     }
@@ -82,6 +86,7 @@ pub(crate) enum Done {
     Whole(Bytes),
     Pages(Arc<Pages>),
     Disk(Arc<Extents>),
+    Pieces(Arc<Pieces>),
 }
 
 impl Done {
@@ -90,6 +95,7 @@ impl Done {
             Self::Whole(bytes) => Body::Whole(bytes.clone()),
             Self::Pages(pages) => Body::Pages(Arc::clone(pages)),
             Self::Disk(extents) => Body::Disk(Arc::clone(extents)),
+            Self::Pieces(pieces) => Body::Pieces(Arc::clone(pieces)),
         }
     }
 }

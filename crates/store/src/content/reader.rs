@@ -1,6 +1,7 @@
 //! A reader of a body: takes its slices without copying, waits where it is still arriving.
 
 use std::future::poll_fn;
+use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -9,6 +10,7 @@ use bytes::Bytes;
 use super::fill::Next;
 use super::{Body, Fill, Pages, Slice};
 use crate::disk::ExtentReader;
+use crate::tier::PieceReader;
 
 /// Why a reader gets no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +39,7 @@ enum Source {
     Whole(Bytes),
     Pages { pages: Arc<Pages>, guess: usize },
     Disk(ExtentReader),
+    Pieces(PieceReader),
     Filling(Place),
     Broken(ReadError),
 }
@@ -60,6 +63,7 @@ impl Source {
             Body::Whole(bytes) => Self::Whole(bytes),
             Body::Pages(pages) => Self::Pages { pages, guess: 0 },
             Body::Disk(extents) => Self::Disk(extents.reader()),
+            Body::Pieces(pieces) => Self::Pieces(pieces.reader()),
             Body::Filling(fill) => Self::Filling(Place {
                 id: fill.join(),
                 fill,
@@ -89,15 +93,28 @@ impl Reader {
         match &self.source {
             Source::Filling(place) => place.fill.has_dropped(self.at),
             Source::Broken(_) => true,
-            Source::Whole(_) | Source::Pages { .. } | Source::Disk(_) => false,
+            Source::Whole(_) | Source::Pages { .. } | Source::Disk(_) | Source::Pieces(_) => false,
         }
     }
 
-    /// Whether what it gives is read from disk for it alone: each slice holds a buffer of some 256 KiB for as long as it
+    /// Whether what it gives is read from disk for it alone: each slice holds a buffer of up to 256 KiB for as long as it
     /// lives, however short it is.
     #[must_use]
     pub fn is_from_disk(&self) -> bool {
-        matches!(self.source, Source::Disk(_))
+        matches!(self.source, Source::Disk(_) | Source::Pieces(_))
+    }
+
+    /// Reads what it gives next, if that lies on disk. False if it can't be read.
+    pub async fn begin(&mut self) -> bool {
+        match &self.source {
+            Source::Disk(_) | Source::Pieces(_) => {
+                let end = self.at.saturating_add(1);
+                let read = poll_fn(|cx| self.poll_disk(end, cx)).await;
+                read.is_ok_and(|bytes| !bytes.is_empty())
+            }
+            Source::Whole(_) | Source::Pages { .. } | Source::Filling(_) => true,
+            Source::Broken(_) => false,
+        }
     }
 
     /// Goes on at byte `at`; past what has arrived, it waits for that byte.
@@ -132,7 +149,7 @@ impl Reader {
                         continue;
                     }
                 },
-                Source::Disk(reader) => match reader.poll_read(self.at, self.end, cx) {
+                Source::Disk(_) | Source::Pieces(_) => match self.poll_disk(self.end, cx) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Ok(bytes)) if bytes.is_empty() => None,
                     Poll::Ready(Ok(bytes)) => rest_of(&bytes, 0, self.end - self.at),
@@ -147,6 +164,16 @@ impl Reader {
                 self.at += slice.len();
             }
             return Poll::Ready(next.map(Ok));
+        }
+    }
+
+    fn poll_disk(&mut self, end: u64, cx: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        match &mut self.source {
+            Source::Disk(reader) => reader.poll_read(self.at, end, cx),
+            Source::Pieces(reader) => reader.poll_read(self.at, end, cx),
+            Source::Whole(_) | Source::Pages { .. } | Source::Filling(_) | Source::Broken(_) => {
+                Poll::Ready(Ok(Bytes::new()))
+            }
         }
     }
 

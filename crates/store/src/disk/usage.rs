@@ -23,7 +23,9 @@ pub struct VolumeUsage {
     pub bytes_max: u64,
     /// Bytes of segments that are in use.
     pub bytes: u64,
-    /// Responses that can be found.
+    /// Records that can be found: responses, and what leads to them or keeps them away. A large response whose fragments have
+    /// made room for others counts until it is asked for, or its own record is reached: to know it the disk would have to be
+    /// read.
     pub objects: u64,
     /// Bytes of memory that the index takes.
     pub index_bytes: u64,

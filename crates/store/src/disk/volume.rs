@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
+use std::task::Waker;
 use std::time::Duration;
 
 use smallvec::SmallVec;
@@ -163,6 +164,18 @@ impl Volume {
     #[must_use]
     pub fn may_have(&self, key: &[u8]) -> bool {
         self.engine.may_have(self.engine.hash(key))
+    }
+
+    /// Whether something is known to be stored under `key`: as [`Volume::may_have`], but no while the index isn't whole.
+    #[must_use]
+    pub fn has(&self, key: &[u8]) -> bool {
+        !self.engine.is_down() && !self.engine.index.find(self.engine.hash(key)).is_empty()
+    }
+
+    /// Has `waker` woken when more may be stored, after [`Refused::Busy`] and the like; false if it may not be soon.
+    #[must_use]
+    pub fn wait_for_room(&self, waker: &Waker) -> bool {
+        self.engine.wait_for_room(waker)
     }
 
     /// How much waits to be written or read, and then how many thousandths of it are in use: to compare volumes by.

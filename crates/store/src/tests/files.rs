@@ -60,7 +60,7 @@ fn is_on_heap(object: &Arc<Object<Meta>>) -> bool {
     match object.body() {
         Body::Whole(_) => true,
         Body::Pages(pages) => pages.slices().all(|slice| matches!(slice, Slice::Heap(_))),
-        Body::Disk(_) | Body::Filling(_) => false,
+        Body::Disk(_) | Body::Pieces(_) | Body::Filling(_) => false,
     }
 }
 

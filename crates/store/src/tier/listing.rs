@@ -16,6 +16,22 @@ pub enum Listing<'l> {
         /// What its owner has written.
         meta: &'l [u8],
     },
+    /// What there is of a response of which only parts are stored.
+    Parts {
+        /// The key that requests ask for.
+        url: &'l [u8],
+        /// The values that it was selected by; empty: it has no variants.
+        variant: &'l [u8],
+        /// What its owner has written.
+        meta: &'l [u8],
+        /// Bytes of the parts.
+        bytes: u64,
+    },
+    /// A piece of such a part, or what is left of one.
+    Piece {
+        /// The key that requests ask for.
+        url: &'l [u8],
+    },
     /// The way to the variants of a key forks here.
     Fork {
         /// The key that requests ask for.
@@ -41,21 +57,32 @@ impl<'l> Listing<'l> {
         };
         let end = key.iter().position(|byte| *byte == END);
         let (url, behind) = key.split_at(end.unwrap_or(key.len()));
-        Some(match (Record::read(meta), behind.split_first()) {
-            _ if end == Some(0) => Self::Grave,
-            (Some(Record::Fork(_)), None) => Self::Fork { url },
-            (Some(Record::Response(meta)), None) => Self::Response {
+        if end == Some(0) {
+            return Some(Self::Grave);
+        }
+        let Some(record) = Record::read(meta) else {
+            return Some(Self::Strange);
+        };
+        // The values of a variant, if a fork leads to it.
+        let variant = match behind.split_first() {
+            None => Some(&[][..]),
+            Some((_, behind)) => behind
+                .split_first_chunk()
+                .filter(|(number, _)| leads(survey, url, **number))
+                .map(|(_, variant)| variant),
+        };
+        Some(match (record, variant) {
+            (Record::Fork(_), _) if behind.is_empty() => Self::Fork { url },
+            (Record::Fork(_), _) => Self::Strange,
+            (Record::Piece, _) => Self::Piece { url },
+            (Record::Response(_) | Record::Parts(_), None) => Self::Lost { url },
+            (Record::Response(meta), Some(variant)) => Self::Response { url, variant, meta },
+            (Record::Parts(parts), Some(variant)) => Self::Parts {
                 url,
-                variant: &[],
-                meta,
+                variant,
+                meta: parts.meta,
+                bytes: parts.runs.bytes(),
             },
-            (Some(Record::Response(meta)), Some((_, behind))) => match behind.split_first_chunk() {
-                Some((number, variant)) if leads(survey, url, *number) => {
-                    Self::Response { url, variant, meta }
-                }
-                Some(_) | None => Self::Lost { url },
-            },
-            (Some(Record::Fork(_)), Some(_)) | (None, _) => Self::Strange,
         })
     }
 }
@@ -66,7 +93,7 @@ fn leads(survey: &Survey, url: &[u8], number: [u8; 8]) -> bool {
     found.is_some_and(|listed| match &listed.content {
         ListedContent::Sound { meta, .. } => match Record::read(meta) {
             Some(Record::Fork(fork)) => fork.number_bytes() == number,
-            Some(Record::Response(_)) | None => false,
+            Some(Record::Response(_) | Record::Parts(_) | Record::Piece) | None => false,
         },
         ListedContent::Outlived | ListedContent::Damaged => false,
     })

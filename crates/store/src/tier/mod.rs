@@ -3,10 +3,18 @@
 //! A volume knows keys and bytes. A response without variants lies under its key. Where variants are selected by request
 //! fields, a *fork* lies there, which names the fields; each variant lies under the key, the number of the fork and the
 //! values that it was selected by. A new fork has a new number: with the old one all its variants are out of reach at once.
+//!
+//! Of a response of which only parts are stored a head lies in the place of the whole, and says which bytes there are. They
+//! lie in pieces, each under a place of its own, with the number of the head: what takes its place puts them out of reach.
 
+mod detached;
 mod history;
 mod listing;
+mod parted;
+mod pieces;
 mod record;
+mod runs;
+mod sets;
 mod tee;
 #[cfg(test)]
 mod tests;
@@ -17,7 +25,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::content::{Body, WHOLE_BYTES_MAX};
-use crate::disk::{Ring, Stored, StoredBody};
+use crate::disk::{Ring, StoredBody};
 use crate::journal::Event;
 use crate::key::KeyRef;
 use crate::moment::Moment;
@@ -26,6 +34,8 @@ use crate::store::Store;
 use record::{Fork, Record};
 
 pub use listing::Listing;
+pub(crate) use pieces::PieceReader;
+pub use pieces::Pieces;
 pub(crate) use tee::Tee;
 pub use volumes::{Choice, Volumes, VolumesUsage};
 
@@ -59,7 +69,18 @@ impl<M: Weigh> Store<M> {
             stored = volumes.find(&place, now_secs, ring).await?;
         }
         let written = Moment(stored.stamps.judged);
-        let object = self.object_from(key, &stored, self.ledger().newest_at(written))?;
+        let judged = self.ledger().newest_at(written);
+        let object = match Record::read(&stored.meta)? {
+            Record::Response(meta) => self.object_from(key, meta, &stored.body, judged)?,
+            Record::Parts(parts) => {
+                let meta = M::read_from(parts.meta)?;
+                let complete = meta.part_of()?.complete;
+                let volumes = Arc::clone(&volumes);
+                let pieces = Pieces::new(volumes, &place, &parts, complete, now_secs);
+                Object::in_pieces(key, meta, &pieces, judged, self.shared_counters())
+            }
+            Record::Fork(_) | Record::Piece => return None,
+        };
         let tags = object.meta.tags();
         if volumes.distrusts(written) || volumes.are_buried(tags, written, now_secs, ring).await {
             volumes.remove(&place);
@@ -68,11 +89,12 @@ impl<M: Weigh> Store<M> {
         if !matches(&object.meta) {
             return None;
         }
-        let answer = match &stored.body {
-            StoredBody::Whole(_) if self.keeps_loaded() => {
-                self.link_loaded(key, Arc::clone(&object), matches)
-            }
-            StoredBody::Whole(_) | StoredBody::Extents(_) => Arc::clone(&object),
+        let is_for_memory = matches!(stored.body, StoredBody::Whole(_)) && !object.meta.is_part();
+        let answer = match is_for_memory && self.keeps_loaded() {
+            true => self.link_loaded(key, Arc::clone(&object), |meta| {
+                !meta.is_part() && matches(meta)
+            }),
+            false => Arc::clone(&object),
         };
         // What was removed while it was read is not to come back, but for what took its place in memory; and bans since it
         // was stored are for it too.
@@ -87,12 +109,15 @@ impl<M: Weigh> Store<M> {
         stands.then_some(answer)
     }
 
-    fn object_from(&self, key: KeyRef<'_>, stored: &Stored, judged: u64) -> Option<Arc<Object<M>>> {
-        let Record::Response(meta) = Record::read(&stored.meta)? else {
-            return None;
-        };
+    fn object_from(
+        &self,
+        key: KeyRef<'_>,
+        meta: &[u8],
+        body: &StoredBody,
+        judged: u64,
+    ) -> Option<Arc<Object<M>>> {
         let meta = M::read_from(meta)?;
-        Some(match &stored.body {
+        Some(match body {
             StoredBody::Whole(body) if body.len() <= WHOLE_BYTES_MAX => {
                 Object::whole(key, meta, body, judged, self.shared_counters())
             }
@@ -125,7 +150,14 @@ impl<M: Weigh> Store<M> {
                 }
                 return;
             }
-            Body::Pages(_) | Body::Filling(_) => return,
+            Body::Pages(pages) => {
+                if let Some((place, meta)) = self.written(object, &volumes) {
+                    let (bytes, stamps) = (pages.length(), Volumes::stamps(object));
+                    volumes.renew_later(place, bytes, meta, stamps, is_like::<M>);
+                }
+                return;
+            }
+            Body::Pieces(_) | Body::Filling(_) => return,
         };
         match self.written(object, &volumes) {
             Some((place, meta)) => {
@@ -146,12 +178,17 @@ impl<M: Weigh> Store<M> {
         if !object.meta.write_to(&mut meta) {
             return None;
         }
+        Some((self.place(object, volumes), meta))
+    }
+
+    /// Where it lies on disk, or would. The way to it is there from now on.
+    fn place(&self, object: &Object<M>, volumes: &Volumes) -> Vec<u8> {
         let (key, variant) = (object.key(), object.meta.variant());
         if variant.is_empty() {
-            return Some((key.to_vec(), meta));
+            return key.to_vec();
         }
         let selector = object.meta.selector();
-        let place = match volumes
+        match volumes
             .fork_at(key)
             .filter(|fork| *fork.selector == *selector)
         {
@@ -161,8 +198,7 @@ impl<M: Weigh> Store<M> {
                 volumes.put(key, &fork.written(), &[], Volumes::stamps(object));
                 fork.place(key, variant)
             }
-        };
-        Some((place, meta))
+        }
     }
 
     /// Removes from disk what `object` is in memory.
@@ -179,4 +215,11 @@ impl<M: Weigh> Store<M> {
             volumes.remove(key); // not to be told right now: the fork goes with all its variants
         }
     }
+}
+
+/// May the one, as its owner has written it, be the other in an earlier state?
+fn is_like<M: Weigh>(one: &[u8], other: &[u8]) -> bool {
+    let (one, other) = (M::read_from(one), M::read_from(other));
+    one.zip(other)
+        .is_some_and(|(one, other)| one.is_like(&other))
 }

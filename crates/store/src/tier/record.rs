@@ -1,17 +1,24 @@
-//! What lies on disk: a response with its metadata beside it, a fork, or a grave.
+//! What lies on disk: a response with its metadata beside it, a fork, the head of parts of a response, a piece of those, or a
+//! grave.
 //!
 //! | first byte | then |
 //! | --- | --- |
 //! | 1, a response | what its owner has written |
 //! | 2, a fork | its number, 8 bytes; the selector |
+//! | 3, a head of parts | its number, 8 bytes; how many runs there are, 2; each run, 16; what its owner has written |
+//! | 4, a piece | |
 //!
 //! A grave lies under a tag, and says by the moment when it was dug that all with that tag were removed that lay there before.
 
+use super::runs::Runs;
 use crate::invalidate::Tag;
 use crate::moment::Moment;
 
 const RESPONSE: u8 = 1;
 const FORK: u8 = 2;
+const PARTS: u8 = 3;
+/// All that lies beside the bytes of a piece.
+pub(super) const PIECE: [u8; 1] = [4];
 /// Between a key, which has none, and what follows.
 pub(super) const END: u8 = 0;
 
@@ -20,6 +27,18 @@ pub(super) const END: u8 = 0;
 pub(super) enum Record<'m> {
     Response(&'m [u8]),
     Fork(Fork<&'m [u8]>),
+    Parts(Parts<'m>),
+    Piece,
+}
+
+/// What there is of a response that lies in parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Parts<'m> {
+    /// What stands in the places of its pieces, all of which were written since.
+    pub(super) number: Moment,
+    pub(super) runs: Runs,
+    /// What its owner has written.
+    pub(super) meta: &'m [u8],
 }
 
 /// Where the way to the variants of a key forks.
@@ -48,9 +67,37 @@ impl<'m> Record<'m> {
                     selector,
                 }))
             }
+            PARTS => {
+                let (number, rest) = rest.split_first_chunk()?;
+                let (runs, meta) = Runs::read(rest)?;
+                Some(Self::Parts(Parts {
+                    number: Moment::of_bytes(*number),
+                    runs,
+                    meta,
+                }))
+            }
+            kind if [kind] == PIECE => Some(Self::Piece),
             _ => None,
         }
     }
+
+    /// The beginning of the metadata of parts.
+    pub(super) fn parts(number: Moment, runs: &Runs) -> Vec<u8> {
+        let mut begun = vec![PARTS];
+        begun.extend_from_slice(&number.to_bytes());
+        runs.write(&mut begun);
+        begun
+    }
+}
+
+/// What the places of the pieces begin with, of parts of that number whose head lies at `head`.
+pub(super) fn pieces_under(head: &[u8], number: Moment) -> Vec<u8> {
+    [head, &[END], &number.to_bytes()].concat()
+}
+
+/// Where the piece lies that begins with byte `first`.
+pub(super) fn piece(under: &[u8], first: u64) -> Vec<u8> {
+    [under, &first.to_le_bytes()].concat()
 }
 
 impl<S: AsRef<[u8]>> Fork<S> {
@@ -107,9 +154,28 @@ mod tests {
             panic!("{written:?}")
         };
         assert_eq!(read.to_owned(), fork);
-        for bad in [&b""[..], b"\x03x", b"\x02short"] {
+        let mut runs = Runs::default();
+        runs.add(5..9);
+        let mut written = Record::parts(Moment(7), &runs);
+        written.extend_from_slice(b"meta");
+        let parts = Parts {
+            number: Moment(7),
+            runs,
+            meta: b"meta",
+        };
+        assert_eq!(Record::read(&written), Some(Record::Parts(parts)));
+        assert_eq!(Record::read(&PIECE), Some(Record::Piece));
+        let cut = written.get(..20).unwrap();
+        for bad in [&b""[..], b"\x03x", b"\x02short", b"\x05", cut] {
             assert_eq!(Record::read(bad), None);
         }
+    }
+
+    #[test]
+    fn pieces_of_another_number_lie_elsewhere() {
+        let place = |number, first| piece(&pieces_under(b"key", Moment(number)), first);
+        assert_ne!(place(1, 0), place(2, 0));
+        assert_ne!(place(1, 0), place(1, 1));
     }
 
     #[test]

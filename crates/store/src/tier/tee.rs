@@ -4,14 +4,16 @@
 //! | --- | --- |
 //! | held: too little of it is here to be written piece by piece | more of it; its end, when it is put as a whole |
 //! | written: piece by piece, its head last | its end |
+//! | parted: it is a part, written by a way of its own | its end |
 //! | given up: no volume takes it, or it is too slow | |
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
 
+use super::parted::Parted;
 use super::{SMALL_BYTES_MAX, Volumes};
 use crate::disk::Writing;
 use crate::journal::Event;
@@ -38,6 +40,7 @@ pub(crate) enum Tee {
         waiting: VecDeque<Bytes>,
         bytes: u64,
     },
+    Parted(Box<Parted>),
 }
 
 impl Tee {
@@ -66,7 +69,7 @@ impl Tee {
             Self::Held { pieces, bytes, .. } => {
                 pieces.push(piece.clone());
                 *bytes += piece.len() as u64;
-                if *bytes > SMALL_BYTES_MAX as u64 {
+                if *bytes > SMALL_BYTES_MAX as u64 || object.meta.part_of().is_some() {
                     *self = std::mem::take(self).begin(store, object, length);
                 }
             }
@@ -74,6 +77,7 @@ impl Tee {
                 waiting.push_back(piece.clone());
                 *bytes += piece.len() as u64;
             }
+            Self::Parted(parted) => parted.push(piece.clone()),
         }
     }
 
@@ -86,6 +90,13 @@ impl Tee {
         else {
             return Self::Nothing;
         };
+        if object.meta.part_of().is_some() {
+            let begun = Parted::begin(store, object, &volumes, length);
+            return begun.map_or(Self::Nothing, |mut parted| {
+                pieces.into_iter().for_each(|piece| parted.push(piece));
+                Self::Parted(Box::new(parted))
+            });
+        }
         let place = store.written(object, &volumes);
         let writing = place.and_then(|(place, _)| volumes.begin(&place, length));
         match writing {
@@ -111,11 +122,15 @@ impl Tee {
         match self {
             Self::Nothing | Self::Held { .. } => 0,
             Self::Written { bytes, .. } => *bytes,
+            Self::Parted(parted) => parted.waiting_bytes(),
         }
     }
 
     /// Ready when nothing waits to be written.
     fn poll_written(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Self::Parted(parted) = self {
+            return parted.poll_written(false, cx).map(|_goes_on| ());
+        }
         let Self::Written {
             writing,
             waiting,
@@ -148,12 +163,24 @@ impl Tee {
     pub(crate) fn poll_finish<M: Weigh>(
         &mut self,
         store: &Store<M>,
-        object: &Object<M>,
+        object: &Arc<Object<M>>,
         cx: &mut Context<'_>,
     ) -> Poll<()> {
+        // What was purged meanwhile must not come back.
+        if !store.stands(object) {
+            *self = Self::Nothing;
+            return Poll::Ready(());
+        }
         ready!(self.poll_written(cx));
         match self {
+            // What it found on disk stays as it is, if it can't go there.
+            Self::Parted(parted) => {
+                if ready!(parted.poll_finish(&**object, cx)) {
+                    store.note(Event::Saved, object);
+                }
+            }
             // What is there is out of date.
+            Self::Nothing if object.meta.part_of().is_some() => {}
             Self::Nothing => store.remove_from_disk(object),
             Self::Held {
                 volumes, pieces, ..
@@ -167,17 +194,32 @@ impl Tee {
             Self::Written {
                 volumes, writing, ..
             } => {
-                let meta = store.written(object, volumes).map(|(_, meta)| meta);
+                let written = store.written(object, volumes);
                 let stamps = Volumes::stamps(object);
-                let finished = meta.map(|meta| writing.poll_finish(&meta, stamps, cx));
+                let finished = written
+                    .as_ref()
+                    .map(|(_, meta)| writing.poll_finish(meta, stamps, cx));
                 match finished {
                     Some(Poll::Pending) => return Poll::Pending,
-                    Some(Poll::Ready(Ok(()))) => store.note(Event::Saved, object),
+                    Some(Poll::Ready(Ok(()))) => {
+                        if let Some((place, _)) = &written {
+                            volumes.finished(place);
+                        }
+                        store.note(Event::Saved, object);
+                    }
                     Some(Poll::Ready(Err(_))) | None => store.remove_from_disk(object),
                 }
             }
         }
         *self = Self::Nothing;
         Poll::Ready(())
+    }
+
+    /// The body is cut: what has come of a part goes to disk, as far as that takes no waiting.
+    pub(crate) fn cut<M: Weigh>(&mut self, store: &Store<M>, object: &Arc<Object<M>>) {
+        if let Self::Parted(_) = self {
+            let _later_is_never =
+                self.poll_finish(store, object, &mut Context::from_waker(Waker::noop()));
+        }
     }
 }

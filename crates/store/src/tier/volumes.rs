@@ -7,14 +7,20 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
+use super::detached::Detached;
 use super::history::History;
 use super::record::{Fork, Record, grave};
+use super::runs::PIECE_BYTES;
+use super::sets::{Sets, SharedSet};
 use crate::disk::{
     Extents, Found, Refused, Ring, Stamps, Stored, StoredBody, Volume, VolumeUsage, Writing,
 };
 use crate::invalidate::Tag;
 use crate::moment::Moment;
 use crate::object::{Object, Weigh};
+
+/// Bytes of a piece's place and metadata at most; a longer key has no parts on disk.
+const BESIDE_PIECE_MAX: usize = 64 << 10;
 
 /// Which of the volumes that a response fits in gets it; Squid's `store_dir_select_algorithm`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +39,7 @@ pub struct Volumes {
     choice: Choice,
     turn: AtomicUsize,
     history: History,
+    sets: Sets,
 }
 
 /// What the volumes hold and have done.
@@ -55,6 +62,7 @@ impl Volumes {
             all: all.into(),
             choice,
             turn: AtomicUsize::new(0),
+            sets: Sets::default(),
         }
     }
 
@@ -166,7 +174,7 @@ impl Volumes {
             .find_map(|volume| match volume.find(key, 0, None) {
                 Found::Here(stored) => match Record::read(&stored.meta)? {
                     Record::Fork(fork) => Some(fork.to_owned()),
-                    Record::Response(_) => None,
+                    Record::Response(_) | Record::Parts(_) | Record::Piece => None,
                 },
                 Found::Nothing | Found::Later(_) => None,
             })
@@ -203,12 +211,78 @@ impl Volumes {
         }
     }
 
+    /// As [`Volumes::renew`], of the large body that lies under `key`, if it has so many bytes and is the same by what
+    /// lies beside it: that of `same`, of two owners' metadata. Happens when the disk has said what is there.
+    pub(super) fn renew_later(
+        self: &Arc<Self>,
+        key: Vec<u8>,
+        bytes: u64,
+        meta: Vec<u8>,
+        stamps: Stamps,
+        same: fn(&[u8], &[u8]) -> bool,
+    ) {
+        let volumes = Arc::clone(self);
+        Detached::run(async move {
+            let stored = volumes.find(&key, 0, None).await;
+            let Some((StoredBody::Extents(body), before)) =
+                stored.map(|stored| (stored.body, stored.meta))
+            else {
+                return;
+            };
+            let is_it = match (Record::read(&before), Record::read(&meta)) {
+                (Some(Record::Response(before)), Some(Record::Response(now))) => same(before, now),
+                _ => false,
+            };
+            if is_it && body.len() == bytes {
+                volumes.renew(&key, &body, &meta, stamps);
+            }
+        });
+    }
+
     /// The right to write a large body piece by piece. What is under the same key stays until it is finished.
     pub(super) fn begin(&self, key: &[u8], length: Option<u64>) -> Option<Writing> {
         let chosen = self.choose(length)?;
         let writing = chosen.begin(key, length).ok()?;
         self.remove_from_all_but(Some(chosen), key);
         Some(writing)
+    }
+
+    /// A large body was written under `key`.
+    pub(super) fn finished(&self, key: &[u8]) {
+        self.sets.end(key);
+    }
+
+    /// A volume for the pieces of a part of that length.
+    pub(super) fn for_pieces(&self, length: Option<u64>) -> Option<Arc<Volume>> {
+        let chosen = self.choose(length)?;
+        let room = usize::try_from(PIECE_BYTES).ok()? + BESIDE_PIECE_MAX;
+        (chosen.whole_bytes_max() >= room).then(|| Arc::clone(chosen))
+    }
+
+    /// What those agree on who write parts under the head at `place`.
+    pub(super) fn join_set(&self, place: &[u8]) -> SharedSet {
+        self.sets.join(place)
+    }
+
+    /// Is anything known to be under `key`?
+    pub(super) fn has(&self, key: &[u8]) -> bool {
+        self.all.iter().any(|volume| volume.has(key))
+    }
+
+    /// Stores the head of parts, where the one before it lies, or else in that volume. Nobody but a set may do that.
+    pub(super) fn put_head(
+        &self,
+        volume: &Arc<Volume>,
+        place: &[u8],
+        meta: &[u8],
+        stamps: Stamps,
+    ) -> Result<(), Refused> {
+        let before = self.all.iter().find(|volume| volume.has(place));
+        let volume = before.unwrap_or(volume);
+        let nothing: &[&[u8]] = &[];
+        volume.put(place, meta, nothing, stamps)?;
+        self.remove_from_others(Some(volume), place);
+        Ok(())
     }
 
     /// Removes what lies under `key`; false if there was nothing.
@@ -218,12 +292,18 @@ impl Volumes {
 
     /// Removes everything.
     pub(crate) fn clear(&self) {
+        self.sets.end_all();
         for volume in &self.all {
             let _said_by_its_state = volume.clear();
         }
     }
 
     fn remove_from_all_but(&self, kept: Option<&Arc<Volume>>, key: &[u8]) -> bool {
+        self.sets.end(key);
+        self.remove_from_others(kept, key)
+    }
+
+    fn remove_from_others(&self, kept: Option<&Arc<Volume>>, key: &[u8]) -> bool {
         let others = self.all.iter();
         let others = others.filter(|volume| kept.is_none_or(|kept| !Arc::ptr_eq(kept, volume)));
         // All are asked, whatever the first says.
