@@ -83,7 +83,7 @@ pub(crate) fn disk(
     for (turn, request) in trace.requests.iter().enumerate() {
         let name = request.object.to_le_bytes();
         let now_secs = u32::try_from(turn / REQUESTS_PER_SECOND)?;
-        let hit = match volume.find(&name, now_secs) {
+        let hit = match volume.find(&name, now_secs, None) {
             Found::Nothing => false,
             Found::Here(_) => true,
             Found::Later(reading) => {

@@ -37,9 +37,13 @@ pub struct Reader {
 #[derive(Debug)]
 enum Source {
     Whole(Bytes),
-    Pages { pages: Arc<Pages>, guess: usize },
+    Pages {
+        pages: Arc<Pages>,
+        guess: usize,
+    },
     Disk(ExtentReader),
-    Pieces(PieceReader),
+    /// Apart: readers are moved with every response.
+    Pieces(Box<PieceReader>),
     Filling(Place),
     Broken(ReadError),
 }
@@ -63,7 +67,7 @@ impl Source {
             Body::Whole(bytes) => Self::Whole(bytes),
             Body::Pages(pages) => Self::Pages { pages, guess: 0 },
             Body::Disk(extents) => Self::Disk(extents.reader()),
-            Body::Pieces(pieces) => Self::Pieces(pieces.reader()),
+            Body::Pieces(pieces) => Self::Pieces(Box::new(pieces.reader())),
             Body::Filling(fill) => Self::Filling(Place {
                 id: fill.join(),
                 fill,

@@ -137,7 +137,7 @@ impl Device {
         buf: &mut [u8],
         read: io::Result<usize>,
     ) -> io::Result<usize> {
-        self.faults.before_read()?;
+        let _steady = self.faults.before_read()?;
         let filled = read?;
         self.faults.after_read(at, buf.get_mut(..filled).unwrap());
         Ok(filled)

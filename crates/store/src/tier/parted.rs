@@ -164,7 +164,7 @@ impl Parted {
         if unknown {
             let finding = finding.get_or_insert_with(|| {
                 let (volumes, place) = (Arc::clone(&self.volumes), self.place.clone());
-                Box::pin(async move { volumes.find(&place, 0, None).await })
+                Box::pin(async move { volumes.find_by_threads(&place, 0).await })
             });
             found = ready!(finding.as_mut().poll(cx));
         }

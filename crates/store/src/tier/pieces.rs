@@ -83,7 +83,10 @@ impl Pieces {
         let pieces = Arc::clone(self);
         Box::pin(async move {
             let place = piece(&pieces.under, first);
-            let stored = pieces.volumes.find(&place, pieces.now_secs, None).await?;
+            let stored = pieces
+                .volumes
+                .find_by_threads(&place, pieces.now_secs)
+                .await?;
             match (Record::read(&stored.meta)?, stored.body) {
                 (Record::Piece, StoredBody::Whole(bytes)) => Some(bytes),
                 _ => None,

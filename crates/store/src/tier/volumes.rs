@@ -167,6 +167,17 @@ impl Volumes {
         None
     }
 
+    /// The same, by threads alone: for what isn't bound to the thread of a ring.
+    pub(super) async fn find_by_threads(&self, key: &[u8], now_secs: u32) -> Option<Stored> {
+        for volume in &self.all {
+            let found = found(volume.find(key, now_secs, None)).await;
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
     /// The fork under `key`, if it can be told without waiting.
     pub(super) fn fork_at(&self, key: &[u8]) -> Option<Fork<Vec<u8>>> {
         self.all
@@ -223,7 +234,7 @@ impl Volumes {
     ) {
         let volumes = Arc::clone(self);
         Detached::run(async move {
-            let stored = volumes.find(&key, 0, None).await;
+            let stored = volumes.find_by_threads(&key, 0).await;
             let Some((StoredBody::Extents(body), before)) =
                 stored.map(|stored| (stored.body, stored.meta))
             else {

@@ -54,7 +54,7 @@ impl Faults {
     }
 
     pub(crate) fn is_uncached(&self) -> bool {
-        self.0.lock().unwrap().plan.uncached
+        self.state.lock().unwrap().plan.uncached
     }
 
     /// What was read, as the kernel has it.

@@ -121,7 +121,7 @@ fn what_is_small_stays_for_a_while() {
         let mut options = options(folder.path(), BYTES);
         options.policy = policy;
         let volume = Volume::open(options).unwrap();
-        super::until(|| volume.usage().state == VolumeState::Serving);
+        until(|| volume.usage().state == VolumeState::Serving);
         for number in 0..10 {
             put(&volume, &format!("small {number}"), number, 100);
         }

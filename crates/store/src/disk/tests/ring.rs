@@ -117,7 +117,8 @@ fn its_driver_ends_all_there_is_to_read() {
         .build_local(tokio::runtime::LocalOptions::default())
         .unwrap();
     let ring = Rc::new(ring);
-    let mut left = runtime.block_on(async {
+    let mut left = None;
+    runtime.block_on(async {
         tokio::task::spawn_local(ring.driver().unwrap());
         for _ in 0..50 {
             let keys = (0..100).map(|number| number % KEYS);
@@ -127,8 +128,9 @@ fn its_driver_ends_all_there_is_to_read() {
                 check(key, read.expect("it has ended"));
             }
         }
-        find(&volume, 1, &ring)
+        left = Some(find(&volume, 1, &ring));
     });
+    let mut left = left.unwrap();
     assert_eq!(volume.usage().reads_by_rings, 50 * 100);
     // Without a driver it is for threads, what was pushed before as well.
     drop(runtime);
