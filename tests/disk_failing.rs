@@ -98,7 +98,7 @@ fn told(program: &Program) -> usize {
 fn fetch_until_told(program: &Program, origin: &Versions, path: impl Fn(usize) -> String) {
     let mut client = client(program).keep_no_bodies();
     let mut number = 0;
-    let left_out = until_within(Duration::from_secs(20), || {
+    let left_out = until_within(Duration::from_secs(60), || {
         for _ in 0..20 {
             number += 1;
             origin.fetch(&mut client, &path(number));

@@ -94,11 +94,14 @@ impl StoreDirs {
             out,
             "Current Capacity       : {used:.2}% used, {free:.2}% free"
         )?;
-        writeln!(
-            out,
-            "Reads from disk        : {} by io_uring ({} workers), {} by threads\n",
-            self.reads_by_rings, self.rings, self.reads_by_threads
-        )?;
+        if !self.dirs.is_empty() {
+            writeln!(
+                out,
+                "Reads from disk        : {} by io_uring ({} workers), {} by threads",
+                self.reads_by_rings, self.rings, self.reads_by_threads
+            )?;
+        }
+        writeln!(out)?;
         for (number, dir) in self.dirs.iter().enumerate() {
             if number > 0 {
                 writeln!(out)?;

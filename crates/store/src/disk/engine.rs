@@ -56,9 +56,11 @@ pub(crate) struct Engine {
     pub(crate) buffers: Arc<Buffers>,
     pub(crate) counters: Counters,
     now_secs: AtomicU32,
-    /// Reads, and writes, that failed since one went well.
+    /// Reads, writes, and waits for the disk to have what was written, that failed since one went well. Each alone: a disk
+    /// may take what it can't keep.
     reading: AtomicU32,
     writing: AtomicU32,
+    syncing: AtomicU32,
     down: AtomicBool,
     /// Recovery has come to its end.
     recovered: AtomicBool,
@@ -111,6 +113,7 @@ impl Engine {
             now_secs: AtomicU32::new(0),
             reading: AtomicU32::new(0),
             writing: AtomicU32::new(0),
+            syncing: AtomicU32::new(0),
             down: AtomicBool::new(false),
             recovered: AtomicBool::new(false),
         })
@@ -198,6 +201,14 @@ impl Engine {
             count(&self.counters.write_errors);
         }
         self.note(&self.writing, result)
+    }
+
+    /// Takes note of how the writing of the superblock ended, which waits for the disk.
+    pub(crate) fn note_sync<T>(&self, result: io::Result<T>) -> Option<T> {
+        if result.is_err() {
+            count(&self.counters.write_errors);
+        }
+        self.note(&self.syncing, result)
     }
 
     fn note<T>(&self, failures: &AtomicU32, result: io::Result<T>) -> Option<T> {

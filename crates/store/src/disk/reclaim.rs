@@ -64,7 +64,8 @@ struct Progress {
 fn reclaim(engine: &Arc<Engine>, progress: &mut Progress) -> bool {
     // What the disk wouldn't have made sure of the last time comes first: no more is lost before it does.
     if !engine.log().taken().is_empty() {
-        return carried(engine) && commit(engine, 0);
+        // What was kept has had its time.
+        return engine.write_out(FLUSH_MAX) && commit(engine, 0);
     }
     let mut log = engine.log();
     log.close_oldest();
@@ -158,7 +159,7 @@ fn commit(engine: &Engine, void_below: u64) -> bool {
     let written = engine.write_superblock(|superblock| {
         superblock.watermark = superblock.watermark.max(below);
     });
-    if engine.note_write(written).is_none() {
+    if engine.note_sync(written).is_none() {
         return false;
     }
     engine.log().release(&taken);

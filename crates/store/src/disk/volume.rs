@@ -411,14 +411,17 @@ impl Engine {
 }
 
 fn close(engine: &Engine, threads: Vec<JoinHandle<()>>) -> io::Result<()> {
-    engine.end(Run::Closing);
-    // What the reclaimer has moved is in the file then too.
-    drop(lock(&engine.reclaiming));
-    let flushed = match engine.is_down() {
+    let flush = || match engine.is_down() {
         true => Err(io::Error::other("its disk failed")),
         false if engine.flush(FLUSH_MAX) => Ok(()),
         false => Err(io::ErrorKind::TimedOut.into()),
     };
+    // While all threads go on: for a tombstone there may be room only when it is known what is free.
+    let flushed = flush();
+    engine.end(Run::Closing);
+    // What the reclaimer has moved is in the file then too.
+    drop(lock(&engine.reclaiming));
+    let flushed = flushed.and_then(|()| flush());
     let taken = flushed.and_then(|()| checkpoint::take_last(engine));
     engine.stop(threads);
     if taken.is_ok() && engine.log().is_written() {
