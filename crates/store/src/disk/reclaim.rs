@@ -67,12 +67,15 @@ fn reclaim(engine: &Arc<Engine>, progress: &mut Progress) -> bool {
         // What was kept has had its time.
         return engine.write_out(FLUSH_MAX) && commit(engine, 0);
     }
-    let mut log = engine.log();
-    log.close_oldest();
-    let used: Vec<(u64, u32)> = log.used().collect();
-    drop(log);
-    let mut taken = 0;
+    let used: Vec<(u64, u32)> = engine.log().used().collect();
+    let (mut taken, mut closed) = (0, false);
     for (born, number) in used {
+        // What is written to an open one after this would be void together with what is older than it: the oldest may be
+        // passed by, so each is asked.
+        closed = engine.log().close_older(born);
+        if closed {
+            break;
+        }
         // What isn't in the file yet is not passed by, or a crash would find it void.
         if !engine.log().is_settled(number) && !engine.write_out(FLUSH_MAX) {
             break;
@@ -86,8 +89,11 @@ fn reclaim(engine: &Arc<Engine>, progress: &mut Progress) -> bool {
             break;
         }
     }
-    // What was kept of them must be in the file before they are written over.
-    taken > 0 && carried(engine) && commit(engine, 0)
+    match taken {
+        0 => closed && engine.write_out(FLUSH_MAX),
+        // What was kept of them must be in the file before they are written over.
+        _ => carried(engine) && commit(engine, 0),
+    }
 }
 
 /// Whether what was kept is in the file. For tombstones there may be no room before something is free: those have time, too.

@@ -100,18 +100,22 @@ impl Log {
         open.chain(used).any(|born| born <= lsn && born != but)
     }
 
-    /// Closes the segments of streams that are older than all that is in use: they come first.
-    pub(crate) fn close_oldest(&mut self) {
-        let oldest = self.used.first_key_value().map_or(0, |(born, _)| *born);
+    /// Closes the segments of streams that were begun before this number, as far as there is room for what isn't sealed. Says
+    /// whether there was any: it is in use then, and comes before what was begun later.
+    pub(crate) fn close_older(&mut self, born: u64) -> bool {
+        let mut any = false;
         for stream in [Stream::New, Stream::Again, Stream::Large] {
             let open = self.stream(stream).segment;
-            if let Some(segment) = open.filter(|segment| segment.born < oldest)
-                && self.seal(stream).is_ok()
-            {
+            let Some(segment) = open.filter(|segment| segment.born < born) else {
+                continue;
+            };
+            any = true;
+            if self.seal(stream).is_ok() {
                 self.stream(stream).segment = None;
                 self.used.insert(segment.born, segment.number);
             }
         }
+        any
     }
 
     /// Whether all that will ever be in a segment that is in use is in the file.
