@@ -1,6 +1,7 @@
 //! What is in the log after what was said.
 
 use std::fs;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use config::FilePlace;
 
@@ -13,6 +14,13 @@ fn config_with(path: &Path, options: &str) -> Config {
         debug_options: options.into(),
         ..config::built_in()
     }
+}
+
+/// One log at a time: what `tracing` keeps of who hears what is the process's, and two that renew
+/// it at once can leave what the older one found.
+fn alone() -> MutexGuard<'static, ()> {
+    static LOG: Mutex<()> = Mutex::new(());
+    LOG.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn heard_by(log: &CacheLog, story: impl FnOnce()) {
@@ -31,6 +39,7 @@ fn lines(path: &Path) -> Vec<String> {
 
 #[test]
 fn a_line_has_squids_form() {
+    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("cache.log");
     let log = CacheLog::open(&config_with(&path, ""), &Args::default(), false);
@@ -57,6 +66,7 @@ fn a_line_has_squids_form() {
 
 #[test]
 fn full_debugging_comes_and_goes() {
+    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("cache.log");
     let log = CacheLog::open(&config_with(&path, ""), &Args::default(), false);
@@ -76,6 +86,7 @@ fn full_debugging_comes_and_goes() {
 
 #[test]
 fn a_reload_moves_the_log_and_changes_how_much_is_said() {
+    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let [first, second] = ["first", "second"].map(|name| dir.path().join(name));
     let log = CacheLog::open(&config_with(&first, ""), &Args::default(), false);
@@ -103,6 +114,7 @@ fn a_reload_moves_the_log_and_changes_how_much_is_said() {
 
 #[test]
 fn a_log_that_cannot_be_opened_is_heard_on_standard_error() {
+    let _alone = alone();
     let config = config_with(Path::new("/nowhere/cache.log"), "");
     let log = CacheLog::open(&config, &args("squid"), false);
     assert!(matches!(log.output().target, Target::Stderr));
