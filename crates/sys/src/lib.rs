@@ -7,10 +7,12 @@
 //! [`heap`] is what the program tells its allocator.
 
 mod alloc;
+mod file;
 pub mod heap;
 mod ring;
 mod words;
 
 pub use alloc::Allocator;
+pub use file::begin_writing;
 pub use ring::{Done, Read, Ring};
 pub use words::{Word, Words};

@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSliceMut, Seek, SeekFrom};
+use std::num::NonZeroU64;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
 use std::sync::Arc;
@@ -124,6 +125,13 @@ impl Device {
         }
     }
 
+    /// Has the kernel begin to read what will be asked for. Whether it does is seen then.
+    pub(crate) fn begin_reading(&self, at: u64, bytes: u64) {
+        #[cfg(test)]
+        self.faults.note_begun(at, bytes);
+        fadvise(&self.file, at, NonZeroU64::new(bytes), Advice::WillNeed).ok();
+    }
+
     /// For reads by a [`Ring`](super::ring::Ring).
     pub(crate) fn file(&self) -> Arc<File> {
         Arc::clone(&self.file)
@@ -143,11 +151,14 @@ impl Device {
         Ok(filled)
     }
 
-    /// Writes all of `bytes`.
+    /// Writes all of `bytes`, and has the kernel begin at once to write them to the disk: who reads meanwhile waits for
+    /// less than when much has come together, and a sync too.
     pub(crate) fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
         #[cfg(test)]
         let bytes = self.tear(at, bytes)?;
-        self.file.write_all_at(bytes, at)
+        self.file.write_all_at(bytes, at)?;
+        sys::begin_writing(&self.file, at, bytes.len() as u64);
+        Ok(())
     }
 
     /// Waits until all that was written lies on the disk.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
+use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -63,7 +64,13 @@ impl<T> Promise<T> {
 #[derive(Debug)]
 pub(crate) enum Job {
     Search(Search, Arc<Promise<Option<Stored>>>),
-    Fragment(Arc<Extents>, usize, Arc<Promise<io::Result<Bytes>>>),
+    Fragment {
+        extents: Arc<Extents>,
+        ordinal: usize,
+        /// Those that the kernel is to begin with.
+        asked: Range<usize>,
+        promise: Arc<Promise<io::Result<Bytes>>>,
+    },
 }
 
 impl Job {
@@ -71,21 +78,29 @@ impl Job {
     fn is_abandoned(&self) -> bool {
         match self {
             Self::Search(_, promise) => Arc::strong_count(promise) == 1,
-            Self::Fragment(_, _, promise) => Arc::strong_count(promise) == 1,
+            Self::Fragment { promise, .. } => Arc::strong_count(promise) == 1,
         }
     }
 
     fn refuse(self) {
         match self {
             Self::Search(_, promise) => promise.keep(None),
-            Self::Fragment(_, _, promise) => promise.keep(Err(io::ErrorKind::ResourceBusy.into())),
+            Self::Fragment { promise, .. } => promise.keep(Err(io::ErrorKind::ResourceBusy.into())),
         }
     }
 
     fn run(self, engine: &Arc<Engine>) {
         match self {
             Self::Search(search, promise) => promise.keep(engine.search(&search)),
-            Self::Fragment(extents, ordinal, promise) => promise.keep(extents.read(ordinal)),
+            Self::Fragment {
+                extents,
+                ordinal,
+                asked,
+                promise,
+            } => {
+                extents.begin_reading(asked);
+                promise.keep(extents.read(ordinal));
+            }
         }
         count(&engine.counters.reads_by_threads);
     }

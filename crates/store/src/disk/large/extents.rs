@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::ops::Range;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -14,6 +15,9 @@ use crate::disk::index::Place;
 use crate::disk::reads::{Job, Promise};
 use crate::sync::{Arc, Mutex, lock};
 use crate::usage::count;
+
+/// Fragments that the kernel is asked for before their reader asks: up to 2 MiB.
+const AHEAD: usize = 8;
 
 /// The body of a large response. As long as it is held, its place on the disk isn't given to others.
 #[derive(Debug)]
@@ -100,6 +104,7 @@ impl Extents {
             extents: Arc::clone(self),
             current: lock(&self.begun).take(),
             ahead: None,
+            asked: 0,
         }
     }
 
@@ -153,6 +158,19 @@ impl Extents {
         }
     }
 
+    /// Has the kernel begin to read fragments.
+    pub(crate) fn begin_reading(&self, fragments: Range<usize>) {
+        let Engine {
+            geometry, device, ..
+        } = &*self.engine;
+        for extent in fragments.filter_map(|ordinal| self.list.get(ordinal, geometry)) {
+            if let Some((segment, within)) = geometry.locate(extent.granule) {
+                let bytes = u64::from(narrow(HEAD) + extent.bytes);
+                device.begin_reading(geometry.offset(segment, within), bytes);
+            }
+        }
+    }
+
     /// Reads a fragment, however long it takes.
     pub(crate) fn read(&self, ordinal: usize) -> io::Result<Bytes> {
         match self.fetch(ordinal, Patience::Some) {
@@ -178,6 +196,8 @@ pub struct ExtentReader {
     current: Option<(usize, Bytes)>,
     /// The fragment that a thread reads: the one that is asked for, or the one after it.
     ahead: Option<(usize, Arc<Promise<io::Result<Bytes>>>)>,
+    /// The kernel was asked to read the fragments before this one.
+    asked: usize,
 }
 
 impl ExtentReader {
@@ -210,7 +230,8 @@ impl ExtentReader {
             .as_ref()
             .is_none_or(|current| current.0 != ordinal)
         {
-            match self.poll_fragment(ordinal, end.div_ceil(full), cx) {
+            let wanted = usize::try_from(end.div_ceil(full)).unwrap_or(usize::MAX);
+            match self.poll_fragment(ordinal, wanted.min(self.extents.list.len()), cx) {
                 Poll::Ready(Ok(bytes)) => self.current = Some((ordinal, bytes)),
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                 Poll::Pending => return Poll::Pending,
@@ -227,14 +248,14 @@ impl ExtentReader {
     fn poll_fragment(
         &mut self,
         ordinal: usize,
-        wanted: u64,
+        wanted: usize,
         cx: &Context<'_>,
     ) -> Poll<io::Result<Bytes>> {
         if self.ahead.as_ref().is_none_or(|ahead| ahead.0 != ordinal) {
             if let Poll::Ready(result) = self.extents.fetch(ordinal, Patience::None) {
                 return Poll::Ready(result);
             }
-            self.begin(ordinal);
+            self.begin(ordinal, wanted);
         }
         let Some((_, promise)) = &self.ahead else {
             return Poll::Ready(Err(io::ErrorKind::Other.into()));
@@ -244,15 +265,29 @@ impl ExtentReader {
         };
         self.ahead = None;
         // The next one lies on the disk too, most likely.
-        if ordinal + 1 < self.extents.list.len() && ((ordinal + 1) as u64) < wanted {
-            self.begin(ordinal + 1);
+        if ordinal + 1 < wanted {
+            self.begin(ordinal + 1, wanted);
         }
         Poll::Ready(kept.unwrap_or_else(|| Err(io::ErrorKind::Other.into())))
     }
 
-    fn begin(&mut self, ordinal: usize) {
+    /// Has a thread read a fragment, and the kernel some of those after it: a disk does most with many reads at hand.
+    fn begin(&mut self, ordinal: usize, wanted: usize) {
+        if !(ordinal..=ordinal + AHEAD).contains(&self.asked) {
+            self.asked = ordinal;
+        }
+        let far = wanted.min(ordinal + AHEAD);
+        // Some at a time.
+        let enough = far == wanted || far >= self.asked + AHEAD / 2;
+        let asked = self.asked..if enough { far } else { self.asked };
+        self.asked = asked.end;
         let promise = Promise::new();
-        let job = Job::Fragment(Arc::clone(&self.extents), ordinal, Arc::clone(&promise));
+        let job = Job::Fragment {
+            extents: Arc::clone(&self.extents),
+            ordinal,
+            asked,
+            promise: Arc::clone(&promise),
+        };
         self.extents.engine.read_later(job);
         self.ahead = Some((ordinal, promise));
     }

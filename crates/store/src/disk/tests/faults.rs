@@ -34,6 +34,8 @@ struct State {
     plan: Plan,
     /// What is in the kernel's memory alone: where, and what.
     unsynced: Vec<(u64, Vec<u8>)>,
+    /// What the kernel was asked to begin with: where, and how many bytes.
+    begun: Vec<(u64, u64)>,
 }
 
 impl Faults {
@@ -66,6 +68,15 @@ impl Faults {
                 bytes[(place - at) as usize] = lost[(place - from) as usize];
             }
         }
+    }
+
+    pub(crate) fn note_begun(&self, at: u64, bytes: u64) {
+        self.state.lock().unwrap().begun.push((at, bytes));
+    }
+
+    /// What the kernel was asked to begin with since this was last called.
+    pub(crate) fn begun(&self) -> Vec<(u64, u64)> {
+        std::mem::take(&mut self.state.lock().unwrap().begun)
     }
 
     /// How many bytes of a write reach the disk by themselves.

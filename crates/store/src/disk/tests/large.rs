@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::faults::Plan;
 use super::{Volume, folder, get, made, noise, opened, options, stamps, until, wait};
 use crate::disk::{ExtentReader, Extents, Refused, StoredBody, VolumeState, Writing};
 
@@ -86,6 +87,37 @@ fn a_reader_begins_anywhere() {
         let rest = body.get(at..).unwrap_or_default();
         assert!(read(&mut reader, at as u64).unwrap() == rest, "from {at}");
     }
+}
+
+#[test]
+fn the_kernel_begins_with_what_comes_next() {
+    const FRAGMENT: u64 = 126_976;
+    let folder = folder();
+    let volume = made(folder.path(), 64 * MIB);
+    let body = noise(1, 3_000_000);
+    store(&volume, b"a", 1, &body).unwrap();
+    volume.flush().unwrap();
+    let faults = volume.faults();
+    let extents = extents(&volume, b"a").unwrap();
+    faults.set(Plan {
+        uncached: true,
+        ..Plan::default()
+    });
+    // Each fragment once, however it is read.
+    assert!(read(&mut extents.reader(), 0).unwrap() == body);
+    let begun = faults.begun();
+    assert_eq!(begun.len() as u64, 3_000_000_u64.div_ceil(FRAGMENT));
+    let ends = begun.iter().map(|(at, bytes)| at + bytes);
+    assert!(ends.zip(&begun[1..]).all(|(end, next)| end <= next.0));
+    // Nothing that isn't wanted, and from where it goes on after a leap.
+    let mut reader = extents.reader();
+    let fragments = |from: usize, to: usize| begun[from..to].to_vec();
+    wait(|cx| reader.poll_read(1000, 2000, cx)).unwrap();
+    assert_eq!(faults.begun(), fragments(0, 1));
+    wait(|cx| reader.poll_read(20 * FRAGMENT, 22 * FRAGMENT, cx)).unwrap();
+    assert_eq!(faults.begun(), fragments(20, 22));
+    wait(|cx| reader.poll_read(5 * FRAGMENT, u64::MAX, cx)).unwrap();
+    assert_eq!(faults.begun(), fragments(5, 13));
 }
 
 #[test]
