@@ -1,7 +1,6 @@
 //! A changed configuration takes effect on a running proxy: what it names comes and goes live, what it leaves
 //! alone isn't touched, and nobody who is being served notices.
 
-use std::collections::HashSet;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -43,6 +42,14 @@ fn reload(program: &Program, conf: &str) {
 fn refused(program: &Program, conf: &str) {
     program.write("squid.conf", conf);
     ask(program, Signal::HUP, "the configuration stays as it was");
+}
+
+/// Threads that are workers.
+fn workers(program: &Program) -> usize {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", program.pid())).unwrap();
+    let names =
+        tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names.filter(|name| name.starts_with("worker-")).count()
 }
 
 fn at(port: u16) -> SocketAddr {
@@ -135,13 +142,8 @@ fn workers_come_and_go() {
     for client in &mut busy {
         client.send_request("GET", &origin.url("/halting"), &[]);
     }
-    let threads = || -> HashSet<String> {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", program.pid())).unwrap();
-        let names =
-            tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
-        names.filter(|name| name.starts_with("worker-")).collect()
-    };
-    assert_eq!(threads().len(), 3);
+    let threads = || workers(&program);
+    assert_eq!(threads(), 3);
     reload(&program, &with(1));
     for _ in 0..20 {
         assert_eq!(client(&program).get(&origin.url("/hit")).text(), "hit");
@@ -152,10 +154,10 @@ fn workers_come_and_go() {
     }
     drop(busy);
     until("the end of those too many", || {
-        (threads().len() == 1).then_some(())
+        (threads() == 1).then_some(())
     });
     reload(&program, &with(4));
-    until("four", || (threads().len() == 4).then_some(()));
+    until("four", || (threads() == 4).then_some(()));
     for _ in 0..20 {
         assert_eq!(client(&program).get(&origin.url("/hit")).text(), "hit");
     }
@@ -176,6 +178,38 @@ fn a_restart_of_the_workers_cuts_nobody() {
     gate.open();
     assert_eq!(busy.response().text(), "first last");
     assert_eq!(origin.count("/hit"), 1);
+}
+
+/// A response goes on arriving for the clients of other workers, when its own worker has no more clients and ends. Who
+/// is whose client is up to the kernel, so it is tried several times.
+#[test]
+fn who_reads_along_is_not_cut_by_a_restart_of_the_workers() {
+    let program = forward("workers 2");
+    for round in 0..8 {
+        let gate = Gate::new();
+        let halting = gate.clone();
+        let origin = Origin::start(move |_: &Request| {
+            let reply = Reply::ok("first ").field("Cache-Control", "max-age=600");
+            reply.pass(&halting).send("last")
+        });
+        let url = origin.url("/");
+        let mut first = client(&program);
+        first.send_request("GET", &url, &[]);
+        gate.wait_for_arrivals(1);
+        let mut second = client(&program);
+        second.send_request("GET", &url, &[("Connection", "close")]);
+        second.read_exact(1);
+        drop(first);
+        ask(&program, Signal::TTIN, "Restarting the workers");
+        // That is all that its worker had to do for its own clients.
+        let ended = |line: &str| line.contains(&url);
+        program.wait_for_log(ended);
+        thread::sleep(Duration::from_millis(50));
+        gate.open();
+        let rest = String::from_utf8(second.read_to_close()).unwrap();
+        assert!(rest.contains("last"), "round {round}: {rest}");
+        assert_eq!(origin.count("/"), 1);
+    }
 }
 
 /// Another access log takes over: what begins now is logged there, what began before where it would have been.

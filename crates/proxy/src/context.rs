@@ -22,6 +22,7 @@ use wire::http1::{Framing, ResponseHead, may_reuse};
 use wire::value::date::DATE_BYTES;
 
 use crate::access;
+use crate::busy::Busy;
 use crate::failure::{Failure, FailureKind, Refusal, Side};
 use crate::flow::{Received, Store};
 use crate::hops::peer::OpenPeer;
@@ -53,6 +54,7 @@ pub struct Context {
     pub(crate) draining: Rc<Cell<bool>>,
     /// Held once by each validation in the background.
     pub(crate) background: Rc<()>,
+    pub(crate) busy: Rc<Busy>,
     /// The second that a date was last made for, and the date.
     pub(crate) date: Cell<(i64, HttpDate)>,
     pub(crate) refusals: RefCell<Refusals>,

@@ -3,6 +3,7 @@
 //! Everything in here runs on a worker's thread ([`worker`]); what workers share comes in by
 //! [`worker::Setup`].
 
+mod busy;
 pub mod clients;
 pub mod context;
 pub mod delay;

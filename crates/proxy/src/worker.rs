@@ -5,8 +5,8 @@
 //! | phase | moved on by |
 //! | --- | --- |
 //! | serve: obeys each new plan | an order without the worker: retire; [`Phase`] |
-//! | retire: takes no more connections, ends those there are after their next reply | the last connection's end |
-//! | drain: the same, and closes idle ones | the last connection's end; the end of the grace |
+//! | retire: takes no more connections, ends those there are after their next reply | the end of all that it is [busy](crate::busy) with |
+//! | drain: the same, and closes idle ones | the same; the end of the grace |
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -19,9 +19,10 @@ use net::deadline::{TICK, Ticker};
 use net::dns::Resolver;
 use stats::{Cells, Counter, Gauge};
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use wire::value::date::DATE_BYTES;
 
+use crate::busy::{Busy, Hold};
 use crate::context::Context;
 use crate::disk_ring::DiskRing;
 use crate::flow::Store;
@@ -125,8 +126,7 @@ pub(crate) struct Worker {
     draining: Rc<Cell<bool>>,
     /// Connections between two requests have only [`LAST_LOOK`] left.
     closing: Cell<bool>,
-    connections: Cell<usize>,
-    last_closed: Notify,
+    busy: Rc<Busy>,
 }
 
 /// Runs a worker to its end, on the runtime of the calling thread.
@@ -212,6 +212,7 @@ impl Worker {
         tokio::task::spawn_local(pool.clone().tend());
         let draining = Rc::new(Cell::new(false));
         let disk_ring = DiskRing::new(&setup.cells);
+        let busy = Rc::<Busy>::default();
         let context = Context {
             plan: Arc::clone(&orders.plan),
             store: setup.store,
@@ -227,6 +228,7 @@ impl Worker {
             heads: Rc::default(),
             draining: Rc::clone(&draining),
             background: Rc::default(),
+            busy: Rc::clone(&busy),
             date: Cell::new((0, [b' '; DATE_BYTES])),
             refusals: RefCell::default(),
             lookout: setup.watch.lookout(setup.id + 1),
@@ -244,8 +246,7 @@ impl Worker {
             seats: Seats::default(),
             draining,
             closing: Cell::new(false),
-            connections: Cell::new(0),
-            last_closed: Notify::new(),
+            busy,
         })
     }
 
@@ -323,9 +324,11 @@ impl Worker {
 
     /// Counts a client connection until the guard is dropped.
     pub(crate) fn count_connection(self: &Rc<Self>) -> OpenConnection {
-        self.connections.set(self.connections.get() + 1);
         self.cells.up(Gauge::ClientConnections);
-        OpenConnection(Rc::clone(self))
+        OpenConnection {
+            worker: Rc::clone(self),
+            _hold: self.busy.hold(),
+        }
     }
 
     /// Later transactions go by these orders; all else stays.
@@ -351,6 +354,7 @@ impl Worker {
             heads: Rc::clone(&before.heads),
             draining: Rc::clone(&before.draining),
             background: Rc::clone(&before.background),
+            busy: Rc::clone(&before.busy),
             date: before.date.clone(),
             refusals: RefCell::default(),
             lookout: Arc::clone(&before.lookout),
@@ -360,12 +364,12 @@ impl Worker {
         self.context.replace(Rc::new(context));
     }
 
-    /// Waits for the end of all connections. What they still ask for goes by the orders of the day.
+    /// Waits for the end of all that it has. What connections still ask for goes by the orders of the day.
     /// Gives the grace when there is no more time.
     async fn retire(&self, orders: &mut watch::Receiver<Orders>) -> Option<Duration> {
-        while self.connections.get() > 0 {
+        loop {
             tokio::select! {
-                () = self.last_closed.notified() => {}
+                () = self.busy.over() => return None,
                 changed = orders.changed() => {
                     let now = orders.borrow_and_update().clone();
                     match now.phase {
@@ -376,7 +380,6 @@ impl Worker {
                 }
             }
         }
-        None
     }
 
     /// Closes idle connections, and waits for the others until `grace` is over or a second order
@@ -386,9 +389,9 @@ impl Worker {
         self.idle_ticker.expire_all();
         let over = tokio::time::sleep(grace);
         tokio::pin!(over);
-        while self.connections.get() > 0 {
+        loop {
             tokio::select! {
-                () = self.last_closed.notified() => {}
+                () = self.busy.over() => return,
                 () = &mut over => return,
                 changed = orders.changed() => {
                     if changed.is_err() || orders.borrow_and_update().phase == Phase::Stop {
@@ -402,18 +405,17 @@ impl Worker {
 
 /// A client connection that counts as open.
 #[derive(Debug)]
-pub(crate) struct OpenConnection(Rc<Worker>);
+pub(crate) struct OpenConnection {
+    worker: Rc<Worker>,
+    _hold: Hold,
+}
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        let worker = &self.0;
-        worker.connections.set(worker.connections.get() - 1);
+        let worker = &self.worker;
         worker.cells.down(Gauge::ClientConnections);
         if std::thread::panicking() {
             worker.cells.count(Counter::PanicsCaught);
-        }
-        if worker.connections.get() == 0 {
-            worker.last_closed.notify_one();
         }
     }
 }

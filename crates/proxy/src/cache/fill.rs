@@ -318,16 +318,17 @@ pub(super) async fn fill(
 ) {
     let cells = Arc::clone(&cx.cells);
     let _open = cells.during(Gauge::FillsOpen);
-    let mut left_alone = false;
+    // While it has readers, which may be of other workers.
+    let mut hold = Some(cx.busy.hold());
     loop {
         let piece = tokio::select! {
             biased;
             piece = body.next() => piece,
-            () = filler.all_readers_gone(), if !left_alone => {
+            () = filler.all_readers_gone(), if hold.is_some() => {
                 if !worth_finishing(&cx, &filler) {
                     break;
                 }
-                left_alone = true;
+                hold = None;
                 continue;
             }
         };
@@ -343,7 +344,10 @@ pub(super) async fn fill(
             }
             Ok(Piece::End) => {
                 match filler.end() {
-                    Ok(saving) => saving.saved().await,
+                    Ok(saving) => {
+                        hold.get_or_insert_with(|| cx.busy.hold());
+                        saving.saved().await;
+                    }
                     Err(_short) => cx.cells.count(Counter::FillsFailed),
                 }
                 return;
