@@ -151,14 +151,17 @@ impl Device {
         Ok(filled)
     }
 
-    /// Writes all of `bytes`, and has the kernel begin at once to write them to the disk: who reads meanwhile waits for
-    /// less than when much has come together, and a sync too.
+    /// Writes all of `bytes`.
     pub(crate) fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
         #[cfg(test)]
         let bytes = self.tear(at, bytes)?;
-        self.file.write_all_at(bytes, at)?;
-        sys::begin_writing(&self.file, at, bytes.len() as u64);
-        Ok(())
+        self.file.write_all_at(bytes, at)
+    }
+
+    /// Has the kernel begin to write to the disk what was written. Who reads meanwhile waits for less than when much
+    /// has come together, and a sync too. It may have to wait for the disk.
+    pub(crate) fn begin_writing(&self, at: u64, bytes: u64) {
+        sys::begin_writing(&self.file, at, bytes);
     }
 
     /// Waits until all that was written lies on the disk.

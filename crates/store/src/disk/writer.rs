@@ -19,8 +19,16 @@ pub(crate) fn run(engine: &Engine) {
     let mut ticked = Instant::now();
     while let Some(chunk) = next(engine, &mut ticked) {
         write(engine, &chunk);
-        engine.log().written();
+        let mut log = engine.log();
+        log.written();
+        let behind = log.is_far_behind();
+        drop(log);
         engine.progress.notify_all();
+        // A disk that takes no more would hold this up, where the kernel's memory has room for a while.
+        if !behind {
+            let at = engine.geometry.offset(chunk.segment, chunk.at);
+            engine.device.begin_writing(at, chunk.bytes.len() as u64);
+        }
     }
     engine.progress.notify_all();
 }

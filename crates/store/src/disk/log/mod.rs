@@ -337,6 +337,11 @@ impl Log {
             && self.owed.is_empty()
     }
 
+    /// Whether half of the chunks that may wait for the disk do.
+    pub(crate) fn is_far_behind(&self) -> bool {
+        2 * self.sealed.len() > self.sealed_max
+    }
+
     /// Chunks that wait for the disk.
     pub(crate) fn sealed_count(&self) -> usize {
         self.sealed.len()
