@@ -31,6 +31,11 @@ pub struct Store<M: Weigh> {
     journal: JournalSlot<M>,
 }
 
+/// Of the uses of an object in memory, those that the disk is told: each is a look into another index.
+const fn is_told(uses: u32) -> bool {
+    uses.is_power_of_two() || uses.is_multiple_of(16)
+}
+
 impl<M: Weigh> Store<M> {
     /// An empty store.
     #[must_use]
@@ -56,9 +61,12 @@ impl<M: Weigh> Store<M> {
         mut matches: impl FnMut(&M) -> bool,
     ) -> Option<Arc<Object<M>>> {
         loop {
-            let found = self.index.find(key, &mut matches)?;
+            let (found, uses) = self.index.find(key, &mut matches)?;
             // What doesn't stand has left the index, so this ends.
             if self.stands(&found) {
+                if is_told(uses) {
+                    self.tell_disk(&found);
+                }
                 return Some(found);
             }
         }

@@ -209,8 +209,8 @@ impl Volume {
     }
 
     /// Counts a use of what is stored under `key`, which was found elsewhere.
-    pub fn used(&self, key: &[u8], now_secs: u32) {
-        let hash = self.engine.hash(key);
+    pub fn used(&self, key: &[u8]) {
+        let (hash, now_secs) = (self.engine.hash(key), self.engine.now_secs());
         for place in self.engine.index.find(hash) {
             self.engine.index.used(hash, place, now_secs);
         }

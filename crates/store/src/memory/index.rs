@@ -52,7 +52,7 @@ impl<M: Weigh> Index<M> {
         &self,
         key: KeyRef<'_>,
         matches: impl FnMut(&M) -> bool,
-    ) -> Option<Arc<Object<M>>> {
+    ) -> Option<(Arc<Object<M>>, u32)> {
         self.shard(shard_of(key)).find(key, &self.ages, matches)
     }
 

@@ -94,13 +94,13 @@ impl<M: Weigh> Shard<M> {
         self.queue.lowest()
     }
 
-    /// The newest variant that matches, or an older one that is preferred to it.
+    /// The newest variant that matches, or an older one that is preferred to it; with how often it was used.
     pub(super) fn find(
         &mut self,
         key: KeyRef<'_>,
         ages: &Ages,
         mut matches: impl FnMut(&M) -> bool,
-    ) -> Option<Arc<Object<M>>> {
+    ) -> Option<(Arc<Object<M>>, u32)> {
         let mut found: Option<(Place, &Entry<M>)> = None;
         for (place, entry) in self.entries.variants(key.into()) {
             let meta = &entry.object.meta;
@@ -117,7 +117,7 @@ impl<M: Weigh> Shard<M> {
         let uses = entry.uses.count_one();
         entry.rank = ages.rank(uses, entry.worth, &mut self.stamp);
         self.hits += 1;
-        Some(Arc::clone(&entry.object))
+        Some((Arc::clone(&entry.object), uses))
     }
 
     /// All variants that match, the newest first.
@@ -162,7 +162,7 @@ impl<M: Weigh> Shard<M> {
         if found.is_none() {
             self.misses -= 1;
         }
-        found
+        found.map(|(object, _)| object)
     }
 
     /// Puts `object` in front of the variants of its key. Removes nothing.

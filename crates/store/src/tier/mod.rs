@@ -206,15 +206,32 @@ impl<M: Weigh> Store<M> {
         let Some(volumes) = self.volumes() else {
             return;
         };
-        let (key, variant) = (object.key(), object.meta.variant());
-        if variant.is_empty() {
-            volumes.remove(key);
-        } else if let Some(fork) = volumes.fork_at(key) {
-            volumes.remove(&fork.place(key, variant));
-        } else {
-            volumes.remove(key); // not to be told right now: the fork goes with all its variants
+        match known_place(object, &volumes) {
+            Some(place) => volumes.remove(&place),
+            // Not to be told right now: the fork goes with all its variants.
+            None => volumes.remove(object.key()),
+        };
+    }
+
+    /// Has the disk count a use of what was found in memory: what is used there alone is to be on disk after a restart too.
+    #[cold]
+    pub(crate) fn tell_disk(&self, object: &Object<M>) {
+        if let Some(volumes) = self.volumes()
+            && let Some(place) = known_place(object, &volumes)
+        {
+            volumes.used(&place);
         }
     }
+}
+
+/// Where an object lies on disk, if it is there and that can be told without waiting.
+fn known_place<M: Weigh>(object: &Object<M>, volumes: &Volumes) -> Option<Vec<u8>> {
+    let (key, variant) = (object.key(), object.meta.variant());
+    if variant.is_empty() {
+        return Some(key.to_vec());
+    }
+    let fork = volumes.fork_at(key)?;
+    Some(fork.place(key, variant))
 }
 
 /// May the one, as its owner has written it, be the other in an earlier state?

@@ -150,3 +150,25 @@ fn what_came_meanwhile_stays() {
     assert_eq!(loaded, Some(0));
     assert!(store.find(KeyRef::new(b"a"), |_| true).is_some());
 }
+
+#[test]
+fn what_is_used_in_memory_stays_on_disk() {
+    let (store, _dirs) = store(1);
+    let volumes = store.volumes().unwrap();
+    insert(&store, "used", 1);
+    insert(&store, "unused", 1);
+    let key = KeyRef::new(b"used");
+    for number in 0..100_000 {
+        if !volumes.has(b"unused") {
+            break;
+        }
+        let slot = store.lead(KeyRef::new(format!("filler {number}").as_bytes()));
+        slot.insert(Meta(1), &[7; 20_000]);
+        assert!(store.find(key, |_| true).is_some());
+        if number % 50 == 49 {
+            volumes.all()[0].flush().unwrap();
+        }
+    }
+    assert!(!volumes.has(b"unused"));
+    assert!(volumes.has(b"used"));
+}

@@ -178,6 +178,11 @@ impl Volumes {
         None
     }
 
+    /// Counts a use of what lies there.
+    pub(super) fn used(&self, place: &[u8]) {
+        self.all.iter().for_each(|volume| volume.used(place));
+    }
+
     /// The fork under `key`, if it can be told without waiting.
     pub(super) fn fork_at(&self, key: &[u8]) -> Option<Fork<Vec<u8>>> {
         self.all
