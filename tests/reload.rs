@@ -195,7 +195,7 @@ fn who_reads_along_is_not_cut_by_a_restart_of_the_workers() {
         let url = origin.url("/");
         let mut first = client(&program);
         first.send_request("GET", &url, &[]);
-        gate.wait_for_arrivals(1);
+        first.read_exact(1);
         let mut second = client(&program);
         second.send_request("GET", &url, &[("Connection", "close")]);
         second.read_exact(1);

@@ -5,14 +5,17 @@ use std::io::Read;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use crate::connection::{Connection, Stopped};
 use crate::message::{Body, Framing, Head};
 use crate::reply::{After, Reply};
-use crate::wait::{WAIT, until};
+use crate::wait::until;
 
 /// How much of a request's content is kept in memory.
 const KEEP: usize = 1 << 20;
+/// How long a request, or who takes its answer, may pause: longer than any client on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A request as the origin received it.
 #[derive(Clone, Debug)]
@@ -256,7 +259,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         drop(state);
         let shared = Arc::clone(shared);
         drop(thread::spawn(move || {
-            converse(Connection::new(stream, WAIT), number, &shared);
+            converse(Connection::new(stream, PATIENCE), number, &shared);
             shared.state().live.remove(&number);
         }));
     }
