@@ -5,7 +5,7 @@
 //! | phase | moved on by |
 //! | --- | --- |
 //! | serve: obeys each new plan | an order without the worker: retire; [`Phase`] |
-//! | retire: takes no more connections, ends those there are after their next reply | the end of all that it is [busy](crate::busy) with |
+//! | retire: takes no more connections, ends those there are after their next reply | the end of all that keeps it busy (`busy.rs`) |
 //! | drain: the same, and closes idle ones | the same; the end of the grace |
 
 use std::cell::{Cell, RefCell};
