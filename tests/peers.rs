@@ -120,7 +120,7 @@ fn busy_peers_are_passed_by() {
     gate.open();
     assert_eq!(waiting.response().text(), "busy");
     // The client may have the answer before the proxy is done with the peer.
-    testkit::until("the end of that", || {
+    until("the end of that", || {
         (ask(&mut client(&program), "/3").text() == "busy").then_some(())
     });
 }
