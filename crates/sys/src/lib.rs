@@ -4,6 +4,7 @@
 //! [`Words`] is a slice of atomic words, of the process alone or of a file. Used by `store` for the index of a disk
 //! volume, which lies in a file of memory so that it outlives the process.
 //! [`Ring`] has the kernel read files while the thread goes on. Used by `store` for what has to wait for the disk.
+//! [`begin_writing`] tells the kernel when to write a file to the disk. Used by `store` for its volumes.
 //! [`heap`] is what the program tells its allocator.
 
 mod alloc;
